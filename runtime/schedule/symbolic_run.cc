@@ -65,10 +65,8 @@ void SymbolicRun::find_waits() {
       awaited_.insert(other << 16 | step.wait_step);
       waiters_[other].push_back(at.index);
     }
-  for (std::vector<size_t>& waiters : waiters_) {
-    const auto [end, last] = std::ranges::unique(waiters);  // those of a lane come one after the other
-    waiters.erase(end, last);
-  }
+  for (std::vector<size_t>& waiters : waiters_)  // in which those of a lane come one after the other
+    waiters.erase(std::unique(waiters.begin(), waiters.end()), waiters.end());
 }
 
 std::vector<SymbolicRun::SymbolicMessage>& SymbolicRun::fifo(size_t from, size_t to, uint16_t port) {

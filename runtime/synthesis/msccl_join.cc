@@ -2,96 +2,122 @@
 #include "msccl_join.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace rondo {
 namespace {
-
-bool follows(Ref before, Ref next) {
-  return before.buffer == next.buffer && (next.buffer == Buffer::None || next.chunk == before.chunk + 1);
-}
-
-/// Whether one Step could move both, as far as their own rank is concerned.
-bool follows(const MscclMove& before, const MscclMove& next) {
-  return before.block == next.block && before.step == next.step && before.receive == next.receive &&
-         before.send == next.send && before.reduces == next.reduces && before.finish == next.finish &&
-         !next.only_waits() && follows(before.src, next.src) && follows(before.operand, next.operand) &&
-         follows(before.dst, next.dst);
-}
 
 class Joins {
  public:
   Joins(const MscclProgram& program, MscclTrace& trace)
       : shape_{.kind = program.collective, .nranks = static_cast<int>(trace.gpus.size())}, trace_(trace) {
     for (int gpu = 0; gpu < shape_.nranks; ++gpu) {
-      const std::vector<MscclMove>& moves = moves_of(gpu);
-      std::vector<bool>& joined = joined_.emplace_back(moves.size());
-      for (size_t i = 1; i < moves.size(); ++i) joined[i] = follows(moves[i - 1], moves[i]);
-      for (size_t first = 0, end = 0; first < moves.size(); first = end) {
-        for (end = first + 1; end < moves.size() && joined[end];) ++end;
-        divide(gpu, first, end);
+      first_move_.push_back(begins_.size());
+      for (const MscclMove& move : trace.gpus[static_cast<size_t>(gpu)]) {
+        begins_.emplace_back(move.count > 1 ? move.count : 0);
+        if (move.count > 1) divide(gpu, move);
       }
     }
+    index_links(sent_, &MscclLink::sent);
+    index_links(taken_, &MscclLink::taken);
   }
 
-  /// Parts what the other end of a message cannot join, until both ends of all messages agree.
+  /// Parts what the other end of a message does not join, until both ends of all messages agree.
   void agree() {
-    std::vector<std::pair<int, size_t>> parted;
-    const auto part = [&](int gpu, size_t i) {
-      joined_of(gpu)[i] = false;
-      parted.emplace_back(gpu, i);
-    };
-    for (int gpu = 0; gpu < shape_.nranks; ++gpu)
-      for (size_t i = 1; i < moves_of(gpu).size(); ++i)
-        for (const auto& [peer, there] : other_ends(gpu, i))
-          if (joined_of(gpu)[i] && peer >= 0 && (there == 0 || !joined_of(peer)[there])) part(gpu, i);
-    while (!parted.empty()) {
-      const auto [gpu, i] = parted.back();
-      parted.pop_back();
-      for (const auto& [peer, there] : other_ends(gpu, i))
-        if (peer >= 0 && there != 0 && joined_of(peer)[there]) part(peer, there);
-    }
+    for (const MscclLink& link : trace_.links)
+      for (const MscclPart& end : {link.sent, link.taken}) {
+        part(end);
+        part(moved(end, link.count));
+      }
+    for (const MscclLink& link : trace_.links)
+      for (int i = 1; i < link.count; ++i) {
+        const MscclPart sent = moved(link.sent, i), taken = moved(link.taken, i);
+        if (begins(sent) != begins(taken)) part(begins(sent) ? taken : sent);
+      }
   }
 
-  void apply() {
+  Status apply() {
+    size_t total = 0;
     for (int gpu = 0; gpu < shape_.nranks; ++gpu) {
+      std::vector<MscclMove>& moves = trace_.gpus[static_cast<size_t>(gpu)];
       std::vector<MscclMove> made;
-      for (size_t i = 0; i < moves_of(gpu).size(); ++i)
-        if (joined_of(gpu)[i])
-          ++made.back().count;
-        else
-          made.push_back(moves_of(gpu)[i]);
-      moves_of(gpu) = std::move(made);
+      for (size_t i = 0; i < moves.size() && total + made.size() <= kMaxMoves; ++i)
+        cut(moves[i], begins_[first_move_[static_cast<size_t>(gpu)] + i], made);
+      total += made.size();
+      if (total > kMaxMoves) return too_many_moves();
+      moves = std::move(made);
     }
+    return {};
   }
 
  private:
-  std::vector<MscclMove>& moves_of(int gpu) { return trace_.gpus[static_cast<size_t>(gpu)]; }
-  std::vector<bool>& joined_of(int gpu) { return joined_[static_cast<size_t>(gpu)]; }
+  static MscclPart moved(MscclPart part, int chunks) {
+    part.first += chunks;
+    return part;
+  }
+  size_t index(const MscclPart& part) const {
+    return first_move_[static_cast<size_t>(part.gpu)] + static_cast<size_t>(part.move);
+  }
+  /// Whether a move begins with that chunk; also if it is the one after the last.
+  bool begins(const MscclPart& part) const {
+    const std::vector<bool>& of_move = begins_[index(part)];
+    const auto at = static_cast<size_t>(part.first);
+    return at == 0 || at >= of_move.size() || of_move[at];
+  }
 
-  /// Makes as few moves as possible of those from first to end, of about the same length, so that both ends
-  /// of a message divide it alike.
-  void divide(int gpu, size_t first, size_t end) {
-    const size_t most = kMaxJoined, pieces = (end - first + most - 1) / most;
-    const size_t length = (end - first + pieces - 1) / pieces;
-    for (; first < end; first += length) {
-      joined_of(gpu)[first] = false;
-      const size_t next = std::min(end, first + length);
-      if (!can_be_one(gpu, first, static_cast<int>(next - first)))
-        for (size_t i = first + 1; i < next; ++i) joined_of(gpu)[i] = false;
+  /// By move: its links, which are in the order of its chunks.
+  void index_links(std::vector<std::vector<int>>& links, MscclPart MscclLink::*end) {
+    links.resize(begins_.size());
+    for (size_t i = 0; i < trace_.links.size(); ++i)
+      links[index(trace_.links[i].*end)].push_back(static_cast<int>(i));
+  }
+
+  /// Lets a move begin with a chunk, and so those at the other ends of its messages.
+  void part(const MscclPart& at) {
+    if (begins(at)) return;
+    std::vector<MscclPart> left{at};
+    while (!left.empty()) {
+      const MscclPart here = left.back();
+      left.pop_back();
+      if (begins(here)) continue;
+      begins_[index(here)][static_cast<size_t>(here.first)] = true;
+      follow(here, sent_, &MscclLink::sent, &MscclLink::taken, left);
+      follow(here, taken_, &MscclLink::taken, &MscclLink::sent, left);
+    }
+  }
+  void follow(const MscclPart& here, const std::vector<std::vector<int>>& links, MscclPart MscclLink::*end,
+              MscclPart MscclLink::*other_end, std::vector<MscclPart>& left) const {
+    const std::vector<int>& own = links[index(here)];
+    const auto next = std::ranges::upper_bound(
+        own, here.first, {}, [&](int link) { return (trace_.links[static_cast<size_t>(link)].*end).first; });
+    if (next == own.begin()) return;
+    const MscclLink& link = trace_.links[static_cast<size_t>(*std::prev(next))];
+    const int offset = here.first - (link.*end).first;
+    if (offset < link.count) left.push_back(moved(link.*other_end, offset));
+  }
+
+  /// Makes as few moves as possible of one, of about the same length, so that both ends of a message divide
+  /// it alike.
+  void divide(int gpu, const MscclMove& move) {
+    std::vector<bool>& begins = begins_.back();
+    const int pieces = (move.count + kMaxJoined - 1) / kMaxJoined;
+    const int length = (move.count + pieces - 1) / pieces;
+    for (int first = 0; first < move.count; first += length) {
+      const int end = std::min(move.count, first + length);
+      begins[static_cast<size_t>(first)] = true;
+      if (!can_be_one(gpu, move, first, end))
+        for (int i = first; i < end; ++i) begins[static_cast<size_t>(i)] = true;
     }
   }
 
   /// Whether none of these chunks is written to where another is read, which, in place, may be in the other
   /// buffer.
-  bool can_be_one(int gpu, size_t first, int count) {
-    const MscclMove& move = moves_of(gpu)[first];
+  bool can_be_one(int gpu, const MscclMove& move, int first, int end) const {
     for (const Ref from : {move.src, move.operand})
-      for (int i = 0; i < count; ++i) {
+      for (int i = first; i < end; ++i) {
         const int chunk = move.dst.chunk + i;
         const auto is_other = [&](int read) {
-          return read != from.chunk + i && read >= from.chunk && read < from.chunk + count;
+          return read != from.chunk + i && read >= from.chunk + first && read < from.chunk + end;
         };
         if (from.buffer == move.dst.buffer && is_other(chunk)) return false;
         if (from.buffer == Buffer::Input && move.dst.buffer == Buffer::Output &&
@@ -101,29 +127,34 @@ class Joins {
     return true;
   }
 
-  /// At the GPUs that the move i and the one before receive from and send to: the later of the two moves at
-  /// the other end; 0: they are not neighbours there. The GPU is -1 if they do not receive, or send.
-  std::array<std::pair<int, size_t>, 2> other_ends(int gpu, size_t i) {
-    const MscclMove& before = moves_of(gpu)[i - 1];
-    const MscclMove& move = moves_of(gpu)[i];
-    const auto later = [](int one, int other) {
-      return one >= 0 && other == one + 1 ? static_cast<size_t>(other) : 0;
-    };
-    return {std::pair{move.receive, later(before.sent_by, move.sent_by)},
-            std::pair{move.send, later(before.taken_by, move.taken_by)}};
+  static void cut(const MscclMove& move, const std::vector<bool>& begins, std::vector<MscclMove>& made) {
+    made.push_back(move);
+    made.back().count = 1;
+    for (int i = 1; i < move.count; ++i) {
+      if (!begins[static_cast<size_t>(i)]) {
+        ++made.back().count;
+        continue;
+      }
+      made.push_back(move);
+      made.back().count = 1;
+      for (Ref* const place : {&made.back().src, &made.back().operand, &made.back().dst})
+        if (place->buffer != Buffer::None) place->chunk += i;
+    }
   }
 
   const Shape shape_;
   MscclTrace& trace_;
-  std::vector<std::vector<bool>> joined_;  // by GPU and move: with the move before
+  std::vector<size_t> first_move_;              // by GPU
+  std::vector<std::vector<bool>> begins_;       // by move and chunk: whether a move of its own begins there
+  std::vector<std::vector<int>> sent_, taken_;  // by move: links
 };
 
 }  // namespace
 
-void join_chunks(const MscclProgram& program, MscclTrace& trace) {
+Status join_chunks(const MscclProgram& program, MscclTrace& trace) {
   Joins joins(program, trace);
   joins.agree();
-  joins.apply();
+  return joins.apply();
 }
 
 }  // namespace rondo

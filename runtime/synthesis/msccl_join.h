@@ -11,8 +11,8 @@ namespace rondo {
 /// At most as many chunks as a step of MSCCL's runtime moves: slots have to hold the chunks of a message.
 inline constexpr int kMaxJoined = 71;
 
-/// Chunks of a step that follow one another in all their places become one move. A message is joined at both
-/// ends or at neither, so a step that passes data on is joined only if both its messages are.
-void join_chunks(const MscclProgram& program, MscclTrace& trace);
+/// Cuts the moves of a trace into those that Steps can make. A message is joined at both ends or at neither,
+/// so a step that passes data on is joined only if both its messages are. Unsupported if too many are left.
+Status join_chunks(const MscclProgram& program, MscclTrace& trace);
 
 }  // namespace rondo

@@ -2,33 +2,16 @@
 #include "msccl_run.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "msccl_data.h"
+
 namespace rondo {
 namespace {
-
-/// A chunk of data: whose it is the sum of, and how long it is, as which chunk of the longer buffer.
-struct Content {
-  std::vector<bool> ranks;
-  int length = 0;
-  bool finished = false;
-};
-
-/// A chunk on its way.
-struct MscclMessage {
-  Content content;
-  int sent_by = -1;  // the index of the sender's move
-};
-
-/// A chunk of a GPU's memory, as the file names it.
-struct MscclMemory {
-  std::optional<Content> content;
-  Ref place;  // where a Schedule has it
-};
 
 class MscclRun {
  public:
@@ -39,6 +22,11 @@ class MscclRun {
         chunks_(chunks_of({.kind = program.collective, .nranks = nranks_}, program.parts)),
         longest_(std::max(chunks_.input, chunks_.output)) {
     gpus_.resize(program.gpus.size());
+    for (size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+      std::vector<bool> self(gpus_.size());
+      self[gpu] = true;
+      own_.push_back(std::make_shared<const std::vector<bool>>(std::move(self)));
+    }
     for (int gpu = 0; gpu < nranks_; ++gpu) {
       of(gpu).done.resize(described(gpu).blocks.size());
       of(gpu).keeps_own_block = !kind_.reduces() && reads_own_block_with_others(gpu);
@@ -59,7 +47,7 @@ class MscclRun {
         return error(Code::Unsupported, "{}: its thread blocks wait for one another in too many turns",
                      program_.source);
     }
-    MscclTrace trace{.chunks = chunks_, .gpus = {}, .scratch_chunks = {}};
+    MscclTrace trace{.chunks = chunks_, .gpus = {}, .links = std::move(links_), .scratch_chunks = {}};
     for (int gpu = 0; gpu < nranks_; ++gpu) {
       RONDO_TRY(check_done(gpu));
       copy_unwritten_outputs(gpu);
@@ -70,13 +58,11 @@ class MscclRun {
   }
 
  private:
-  // kSpare: by block, for sums of two places out of Scratch.
-  enum MemorySpace { kMain, kOutputs, kScratch, kSpare };
-  using Key = std::pair<MemorySpace, int>;
+  using Key = MscclCells::Key;
   struct Gpu {
     std::vector<size_t> done;      // steps, by block
     bool keeps_own_block = false;  // in the Output, among the blocks of others
-    std::map<Key, MscclMemory> memory;
+    MscclCells memory;
     std::map<std::pair<Key, int>, int> scratch_chunks;  // where a Schedule keeps a place, by the length there
     std::map<int, int> scratch_of_length;               // how many of these there are
     int scratch_end = 0;
@@ -92,11 +78,11 @@ class MscclRun {
 
   /// In place, input and output are one memory, and each has the place of its own block in the other.
   Key key(int gpu, MscclPlace place) const {
-    if (place.buffer == MscclBuffer::Scratch) return {kScratch, place.chunk};
+    if (place.buffer == MscclBuffer::Scratch) return {MscclCells::kScratch, place.chunk};
     const bool is_input = place.buffer == MscclBuffer::Input;
-    if (!program_.in_place) return {is_input ? kMain : kOutputs, place.chunk};
+    if (!program_.in_place) return {is_input ? MscclCells::kMain : MscclCells::kOutputs, place.chunk};
     const bool is_block_of_more = is_input ? chunks_.input < chunks_.output : chunks_.output < chunks_.input;
-    return {kMain, is_block_of_more ? gpu * chunks_.parts + place.chunk : place.chunk};
+    return {MscclCells::kMain, is_block_of_more ? gpu * chunks_.parts + place.chunk : place.chunk};
   }
   bool is_there(int gpu, MscclPlace place) const {
     const int chunk = key(gpu, place).second;
@@ -122,21 +108,18 @@ class MscclRun {
       return {};
     }
     if (chunk < 0 || chunk >= chunks_.input) return {};
-    Content own{.ranks = std::vector<bool>(static_cast<size_t>(nranks_)),
-                .length = length_of_input(gpu, chunk)};
-    own.ranks[static_cast<size_t>(gpu)] = true;
-    return {std::move(own), input(chunk)};
+    return {Content{.ranks = own_[static_cast<size_t>(gpu)], .length = length_of_input(gpu, chunk)},
+            input(chunk)};
   }
-  MscclMemory& memory(int gpu, MscclPlace place) {
-    const auto [found, is_new] = of(gpu).memory.try_emplace(key(gpu, place));
-    if (is_new) found->second = initial(gpu, place);
-    return found->second;
+  MscclMemory memory(int gpu, MscclPlace place) const {
+    const std::optional<MscclMemory> found = of(gpu).memory.find(key(gpu, place));
+    return found ? *found : initial(gpu, place);
   }
 
   /// The place in the Output of a GPU's memory; None if it is not one of its output.
   Ref output_place(int gpu, Key at) const {
-    if (!program_.in_place) return at.first == kOutputs ? output(at.second) : Ref{};
-    if (at.first != kMain) return {};
+    if (!program_.in_place) return at.first == MscclCells::kOutputs ? output(at.second) : Ref{};
+    if (at.first != MscclCells::kMain) return {};
     if (chunks_.output == longest_) return output(at.second);
     const int chunk = at.second - gpu * chunks_.parts;
     return chunk >= 0 && chunk < chunks_.output ? output(chunk) : Ref{};
@@ -160,7 +143,7 @@ class MscclRun {
     return scratch(found->second);
   }
 
-  std::deque<MscclMessage>& fifo(int from, int to, int channel) { return fifos_[{from, to, channel}]; }
+  MscclFifo& fifo(int from, int to, int channel) { return fifos_[{from, to, channel}]; }
 
   bool can_run(int gpu, int block) {
     ++looks_;
@@ -171,25 +154,26 @@ class MscclRun {
     if (step.wait_block >= 0 &&
         of(gpu).done[static_cast<size_t>(step.wait_block)] <= static_cast<size_t>(step.wait_step))
       return false;
-    return !step.receives || fifo(at.recv, gpu, at.channel).size() >= static_cast<size_t>(step.count);
+    return !step.receives || fifo(at.recv, gpu, at.channel).chunks() >= static_cast<size_t>(step.count);
   }
 
   Status run_step(int gpu, int block) {
     size_t& done = of(gpu).done[static_cast<size_t>(block)];
     const MscclStep& step = block_of(gpu, block).steps[done];
-    if (step.count == 0) of(gpu).moves.push_back({.block = block, .step = static_cast<int>(done)});
+    if (step.count == 0) append(gpu, {.block = block, .step = static_cast<int>(done)});
     for (int i = 0; i < step.count; ++i) RONDO_TRY(run_chunk(gpu, block, static_cast<int>(done), step, i));
     ++done;
-    return {};
+    return moves_ <= kMaxMoves ? Status() : too_many_moves().within(program_.source);
   }
 
   Status run_chunk(int gpu, int block, int number, const MscclStep& step, int i) {
     const MscclBlock& at = block_of(gpu, block);
     MscclMove move{.block = block, .step = number};
     std::optional<Content> content;
+    MscclPart sent;
     if (step.receives) {
       move.receive = at.recv;
-      content = take(gpu, at, move);
+      std::tie(content, sent) = fifo(at.recv, gpu, at.channel).pop();
     }
     if (step.reads_source()) {
       RONDO_TRY_ASSIGN(const MscclMemory source, read(gpu, step, {step.src.buffer, step.src.chunk + i}));
@@ -207,15 +191,47 @@ class MscclRun {
     if (step.copies) {
       if (!is_there(gpu, to)) return wrong(gpu, step, "writes where its memory has ended");
       move.dst = is_deferred(gpu, to, move) ? move.src : home(gpu, key(gpu, to), *content);
-      of(gpu).memory[key(gpu, to)] = {content, move.dst};
+      of(gpu).memory.store(key(gpu, to), {content, move.dst});
       if (move.dst.buffer == Buffer::Input) move = {.block = block, .step = number};
     }
-    if (step.sends) {
-      move.send = at.send;
-      fifo(gpu, at.send, at.channel).push_back({*content, static_cast<int>(of(gpu).moves.size())});
-    }
-    of(gpu).moves.push_back(move);
+    if (step.sends) move.send = at.send;
+    const MscclPart here = append(gpu, move);
+    if (step.receives) link(sent, here);
+    if (step.sends) fifo(gpu, at.send, at.channel).push(*content, here);
     return {};
+  }
+
+  /// Adds one chunk, to the move before if it can; returns where it is.
+  MscclPart append(int gpu, const MscclMove& move) {
+    std::vector<MscclMove>& moves = of(gpu).moves;
+    if (moves.empty() || !(follows(moves.back(), move) || waits_again(moves.back(), move))) {
+      moves.push_back(move);
+      ++moves_;
+    } else if (!move.only_waits()) {
+      ++moves.back().count;
+    }
+    return {gpu, static_cast<int>(moves.size()) - 1, moves.back().count - 1};
+  }
+  static bool waits_again(const MscclMove& before, const MscclMove& next) {
+    return before.only_waits() && next.only_waits() && before.block == next.block && before.step == next.step;
+  }
+  static bool follows(const MscclMove& before, const MscclMove& next) {
+    const auto continues = [&](Ref one, Ref other) {
+      return is_same_place(place_after(one, before.count), other);
+    };
+    return before.block == next.block && before.step == next.step && before.receive == next.receive &&
+           before.send == next.send && before.reduces == next.reduces && before.finish == next.finish &&
+           !next.only_waits() && !before.only_waits() && continues(before.src, next.src) &&
+           continues(before.operand, next.operand) && continues(before.dst, next.dst);
+  }
+  void link(const MscclPart& sent, const MscclPart& taken) {
+    const auto continues = [&](const MscclPart& one, const MscclPart& other) {
+      return one.gpu == other.gpu && one.move == other.move && one.first + links_.back().count == other.first;
+    };
+    if (!links_.empty() && continues(links_.back().sent, sent) && continues(links_.back().taken, taken))
+      ++links_.back().count;
+    else
+      links_.push_back({sent, taken});
   }
 
   /// Whether a step takes chunks of the GPU's own block and of others out of the output. They are consecutive
@@ -236,9 +252,11 @@ class MscclRun {
   /// In place it is in the output from the start; in other calls it gets there first of all.
   void copy_own_block(int gpu) {
     for (int chunk = gpu * chunks_.parts; chunk < (gpu + 1) * chunks_.parts; ++chunk) {
-      Ref& place = memory(gpu, {MscclBuffer::Output, chunk}).place;
-      of(gpu).moves.push_back({.src = place, .dst = output(chunk)});
-      place = output(chunk);
+      const MscclPlace own{MscclBuffer::Output, chunk};
+      MscclMemory known = memory(gpu, own);
+      append(gpu, {.src = known.place, .dst = output(chunk)});
+      known.place = output(chunk);
+      of(gpu).memory.store(key(gpu, own), known);
     }
   }
 
@@ -254,34 +272,33 @@ class MscclRun {
            InPlace::input_of_output(shape, gpu, chunks_.parts, place.chunk) == move.src.chunk;
   }
 
-  /// For the move that the GPU makes next.
-  Content take(int gpu, const MscclBlock& at, MscclMove& move) {
-    std::deque<MscclMessage>& messages = fifo(at.recv, gpu, at.channel);
-    MscclMessage message = std::move(messages.front());
-    messages.pop_front();
-    move.sent_by = message.sent_by;
-    of(at.recv).moves[static_cast<size_t>(message.sent_by)].taken_by = static_cast<int>(of(gpu).moves.size());
-    return std::move(message.content);
-  }
-
   Result<MscclMemory> read(int gpu, const MscclStep& step, MscclPlace place) {
     if (!is_there(gpu, place)) return wrong(gpu, step, "reads where its memory has ended");
-    const MscclMemory& found = memory(gpu, place);
+    MscclMemory found = memory(gpu, place);
     if (!found.content) return wrong(gpu, step, "reads what was never written");
     return found;
   }
 
   /// Adds to the sum so far, if there is one.
-  Status add(int gpu, const MscclStep& step, const Content& operand, std::optional<Content>& sum) const {
+  Status add(int gpu, const MscclStep& step, const Content& operand, std::optional<Content>& sum) {
     if (!sum) {
       sum = operand;
       return {};
     }
     if (!kind_.reduces()) return wrong(gpu, step, "reduces in a collective that does not");
     if (sum->length != operand.length) return wrong(gpu, step, "adds different chunks");
-    for (size_t rank = 0; rank < sum->ranks.size(); ++rank)
-      sum->ranks[rank] = sum->ranks[rank] || operand.ranks[rank];
+    sum->ranks = united(sum->ranks, operand.ranks);
     return {};
+  }
+
+  /// Chunks that follow one another are mostly sums of the same ranks.
+  SummedRanks united(const SummedRanks& a, const SummedRanks& b) {
+    if (latest_a_ == a && latest_b_ == b) return latest_union_;
+    std::vector<bool> both = *a;
+    for (size_t rank = 0; rank < both.size(); ++rank) both[rank] = both[rank] || (*b)[rank];
+    latest_a_ = a;
+    latest_b_ = b;
+    return latest_union_ = std::make_shared<const std::vector<bool>>(std::move(both));
   }
 
   /// A Step folds one place anywhere with others in Scratch.
@@ -291,7 +308,7 @@ class MscclRun {
       return;
     }
     if (move.src.buffer != Buffer::Scratch) {
-      const Ref spare = home_in_scratch(gpu, {kSpare, move.block}, length);
+      const Ref spare = home_in_scratch(gpu, {MscclCells::kSpare, move.block}, length);
       of(gpu).moves.push_back({.block = move.block, .step = move.step, .src = move.src, .dst = spare});
       move.src = spare;
     }
@@ -299,13 +316,17 @@ class MscclRun {
     move.src = target;
   }
 
-  static bool is_complete(const Content& content) {
-    return std::ranges::all_of(content.ranks, [](bool in) { return in; });
+  bool is_complete(const Content& content) {
+    if (latest_checked_ != content.ranks) {
+      latest_checked_ = content.ranks;
+      is_latest_complete_ = std::ranges::all_of(*content.ranks, [](bool in) { return in; });
+    }
+    return is_latest_complete_;
   }
   /// Whether the sum has just become complete.
-  static bool completes(Content& content) {
+  bool completes(Content& content) {
     const bool complete = is_complete(content);
-    return complete && !std::exchange(content.finished, content.finished || complete);
+    return complete && !std::exchange(content.finished, true);
   }
 
   Status check_done(int gpu) {
@@ -321,7 +342,7 @@ class MscclRun {
   void copy_unwritten_outputs(int gpu) {
     for (int chunk = 0; chunk < chunks_.output; ++chunk) {
       const Ref place = memory(gpu, {MscclBuffer::Output, chunk}).place;
-      if (place.buffer == Buffer::Input) of(gpu).moves.push_back({.src = place, .dst = output(chunk)});
+      if (place.buffer == Buffer::Input) append(gpu, {.src = place, .dst = output(chunk)});
     }
   }
 
@@ -339,7 +360,13 @@ class MscclRun {
   const int longest_;
   std::vector<Gpu> gpus_;
   int64_t looks_ = 0;
-  std::map<std::tuple<int, int, int>, std::deque<MscclMessage>> fifos_;
+  size_t moves_ = 0;  // of all GPUs
+  std::map<std::tuple<int, int, int>, MscclFifo> fifos_;
+  std::vector<MscclLink> links_;
+  std::vector<SummedRanks> own_;  // by GPU: itself alone
+  SummedRanks latest_a_, latest_b_, latest_union_;
+  SummedRanks latest_checked_;
+  bool is_latest_complete_ = false;
 };
 
 }  // namespace

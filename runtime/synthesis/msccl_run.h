@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// One chunk of a step, or several that follow one another in all places.
+/// Chunks of a step that follow one another in all places.
 struct MscclMove {
   int block = -1;  // of the GPU; -1: added at the end, to make an output of an input
   int step = 0;
@@ -22,20 +22,40 @@ struct MscclMove {
   bool finish = false;
   bool reduces = false;  // folds what it receives with src
   int count = 1;
-  int sent_by = -1;   // the index of the peer's move that sends what it receives; before moves are joined
-  int taken_by = -1;  // of the peer's move that receives what it sends
 
   bool only_waits() const { return receive < 0 && send < 0 && dst.buffer == Buffer::None; }
+};
+
+/// Some of a move's chunks.
+struct MscclPart {
+  int gpu = 0;
+  int move = 0;
+  int first = 0;
+};
+
+/// Chunks that follow one another both in the move that sends them and in the one that receives them.
+struct MscclLink {
+  MscclPart sent;
+  MscclPart taken;
+  int count = 1;
 };
 
 struct MscclTrace {
   Chunks chunks;
   std::vector<std::vector<MscclMove>> gpus;  // in an order in which all can run
+  std::vector<MscclLink> links;              // in the order in which they are taken
   std::vector<int> scratch_chunks;           // by GPU
 };
 
+constexpr size_t kMaxMoves = 130'000;  // of all GPUs
+inline Status too_many_moves() {
+  return error(Code::Unsupported,
+               "more than {} chunks, or runs of chunks, that are moved: expected at most as many", kMaxMoves);
+}
+
 /// In-place memory is Input until its GPU writes it. InvalidArgument, with file and line, if a step reads
-/// what is not there, adds in a collective that does not, or never runs.
+/// what is not there, adds in a collective that does not, or never runs; Unsupported if it has too many
+/// moves.
 Result<MscclTrace> trace(const MscclProgram& program);
 
 }  // namespace rondo

@@ -233,7 +233,7 @@ class LaneWriter {
 
 Result<std::vector<Schedule>> schedules_of(const MscclProgram& program) {
   RONDO_TRY_ASSIGN(MscclTrace found, trace(program));
-  join_chunks(program, found);
+  if (Status joined = join_chunks(program, found); !joined.ok()) return joined.within(program.source);
   const Chains chains(program);
   const int most =
       std::max({found.chunks.input, found.chunks.output, *std::ranges::max_element(found.scratch_chunks)});

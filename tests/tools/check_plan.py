@@ -199,6 +199,25 @@ class Plans(unittest.TestCase):
                 self.assertRegex(said, r"^rondo-plan: rondo_plan_import: " + re.escape(path) + sentence, name)
                 self.assertEqual(len(said.splitlines()), 1, said)
 
+    def test_a_file_of_a_million_steps_is_read_in_little_time_and_memory(self):
+        path = os.path.join(self.folder(), "long.xml")
+        for chunks, code, sentence in ((31_250, 0, ""), (31_251, 1, ":39: more than 1000000 steps of one chunk: exp")):
+            step = '<step s="{}" type="{}" srcbuf="{}" srcoff="0" dstbuf="o" dstoff="0" cnt="' + str(chunks) + '"/>'
+            with open(path, "w", encoding="utf-8") as file:
+                print(f'<algo nchunksperloop="{chunks}" ngpus="2" coll="allreduce">', file=file)
+                for gpu in (0, 1):
+                    print(f'<gpu id="{gpu}">\n<tb id="0" send="{1 - gpu}" recv="{1 - gpu}">', file=file)
+                    for i in range(16):
+                        kind = "rrc" if (gpu, i) == (1, 0) else "sr"[(gpu + i) % 2]
+                        print(step.format(i, kind, "i" if i == 0 else "o"), file=file)
+                    print("</tb>\n</gpu>", file=file)
+                print("</algo>", file=file)
+            ended, _, said = self.measured("steps", path, "--rank", "0")
+            self.assertEqual(ended, code, said)
+            self.assertIn(sentence, said)
+            if code == 0:
+                self.assertIn("\nverifies with 1 slot of each connection", output("import", path))
+
     def test_plans_of_many_ranks_verify_or_are_too_large_in_little_time_and_memory(self):
         path = os.path.join(self.folder(), "plan.xml")
         for name, ranks in (("reduce_scatter=direct", 32), ("all_reduce=two_shot", 32), ("all_to_all=direct", 48),

@@ -179,11 +179,17 @@ TEST_CASE("buffers of more chunks than the collective has are refused, of fewer 
 }
 
 TEST_CASE("a program of more steps or chunks than the limit is refused by the limit") {
-  std::string many = kExchange;
-  for (const char* chunks : {R"(i_chunks="1" o_chunks="2")", R"(i_chunks="1" o_chunks="2")"})
-    many = changed(many, chunks, "");
-  for (int i = 0; i < 6; ++i) many = changed(many, "cnt=\"1\"", "cnt=\"65534\"");
-  refuse(many, "x.xml:13: more than 250000 steps of one chunk: expected at most as many");
+  const auto sends = [](int steps, int chunks) {
+    std::string text = R"(<algo nchunksperloop="65534" ngpus="2" coll="allreduce">)"
+                       "\n<gpu id=\"1\"/>\n<gpu id=\"0\">\n<tb id=\"0\" send=\"1\">\n";
+    for (int i = 0; i < steps; ++i)
+      text += fmt::format(R"(<step s="{}" type="s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="{}"/>)",
+                          i, chunks) +
+              "\n";
+    return text + "</tb></gpu></algo>";
+  };
+  CHECK(msccl_program_from_xml(sends(16, 62'500), "x.xml").status().message() == "");
+  refuse(sends(16, 62'501), "x.xml:20: more than 1000000 steps of one chunk: expected at most as many");
   refuse(changed(changed(kExchange, "nchunksperloop=\"2\"", "nchunksperloop=\"65000\""), "ngpus=\"2\"",
                  "ngpus=\"1000\""),
          "x.xml:1: <algo> has 65000 chunks on each of 1000 GPUs: expected at most 250000 in all");

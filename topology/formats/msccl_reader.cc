@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kMaxChunks = 65'534;
 constexpr int kMaxGpus = 1'024;
-constexpr int64_t kMaxSteps = 250'000;   // of single chunks
-constexpr int64_t kMaxInputs = 250'000;  // chunks of all GPUs
+constexpr int64_t kMaxSteps = 1'000'000;  // of single chunks
+constexpr int64_t kMaxInputs = 250'000;   // chunks of all GPUs
 constexpr XmlLimits kMscclLimits{.elements = 60'000, .attributes = 700'000};
 
 struct StepType {
