@@ -28,7 +28,8 @@ constexpr std::array kStepTypes{
 
 constexpr int kAnyChunks = kMaxChunks + kMaxChunks;
 
-/// Chunks of a GPU's input and output that steps may name; kAnyChunks if the file does not say.
+/// Chunks of a GPU's input and output that steps may name; kAnyChunks if the file says no fewer than the
+/// collective has: whether they name more shows when they run.
 struct BufferChunks {
   int input = kAnyChunks;
   int output = kAnyChunks;
@@ -114,10 +115,11 @@ class MscclReader {
   Result<BufferChunks> buffers(XmlAttributes& attributes, pugi::xml_node element,
                                const MscclProgram& program) const {
     const CollectiveTraits& kind = traits(program.collective);
-    const auto read = [&](const char* name, bool has_blocks) {
+    const auto read = [&](const char* name, bool has_blocks) -> Result<int> {
       const bool is_longer = has_blocks || (program.in_place && kind.has_blocks());
       const int most = program.parts * (is_longer ? static_cast<int>(program.gpus.size()) : 1);
-      return integer(attributes, element, name, 0, most, kAnyChunks);
+      RONDO_TRY_ASSIGN(const int said, integer(attributes, element, name, 0, most, most));
+      return said < most ? said : kAnyChunks;
     };
     BufferChunks chunks;
     RONDO_TRY_ASSIGN(chunks.input, read("i_chunks", kind.sends_blocks()));
