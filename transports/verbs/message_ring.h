@@ -44,7 +44,7 @@ class MessageRing {
     return messages_ - oldest < layout_.max_messages(are_placed) &&
            start(messages_) + layout_.longest() - start(oldest) <= layout_.bytes();
   }
-  /// Whether those from `oldest` on take at least so many quarters of the slots, or of the number of
+  /// Whether those from `oldest` on take at least that many quarters of the slots, or of the number of
   /// messages.
   bool fills(uint64_t quarters, uint64_t oldest, bool are_placed) const {
     return 4 * (messages_ - oldest) >= quarters * layout_.max_messages(are_placed) ||
