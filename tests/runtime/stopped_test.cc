@@ -118,11 +118,12 @@ TEST_CASE("messages with a stopped rank start at once, and other messages go on"
       if (rank.rank != 0) return;
       Started sent;
       Started received;
+      const int value = 7;
       int got = -1;
       {
         const Stopped stopped(stopping);
         const double start_s = seconds_now();
-        isend(rank, 7, 2, sent);
+        isend(rank, value, 2, sent);
         irecv(rank, got, 2, received);
         const double started_s = seconds_now() - start_s;
         require(started_s < kAtOnce_s, "starting them took " + std::to_string(started_s) + " s");
