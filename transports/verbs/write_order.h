@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of a connection's writes over several queue pairs. Writes take turns: write n begins on pair n
 // modulo their number. One of 128 KiB and more is striped, a part on each of the pairs that follow, so that a
-// message that is alone uses all ports as well; a slot, and so a message, has 256 KiB at most, and parts
+// message that is alone uses all ports as well; a slot, and so a message, has 208 KiB by default, and parts
 // shorter than 64 KiB are not worth a completion. Pairs overtake one another: what arrives counts in the
 // order of the writes, each once it is whole, as if one pair had carried them all. So nothing else knows how
 // many there are: credits, and what they say about receives, are those of one pair. Pure arithmetic;

@@ -165,8 +165,8 @@ struct Algorithm {
   uint64_t content = 0;
 };
 
-/// Whether there are several groups of several ranks: for calls with blocks of the same size. If groups are
-/// not of consecutive ranks, the shape must also allow operands in any order.
+/// Whether the ranks form several groups: equal ones by levels, or hosts of different sizes, which calls with
+/// blocks cannot use. If the ranks of a group are not consecutive, the call must allow operands in any order.
 bool has_groups(const Shape& shape);
 
 /// All algorithms; those of one collective are contiguous.
