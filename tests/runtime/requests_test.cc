@@ -12,24 +12,11 @@
 #include "catch.h"
 #include "guarded.h"
 #include "oracle.h"
+#include "started.h"
 #include "worlds.h"
 
 namespace rondo::test {
 namespace {
-
-/// Freed at the end of its scope.
-class Started {
- public:
-  Started() = default;
-  Started(Started&& other) noexcept : request_(std::exchange(other.request_, nullptr)) {}
-  ~Started() { rondo_request_free(request_); }
-  rondo_request_t* out() { return &request_; }
-  rondo_request_t get() const { return request_; }
-  void wait() const { check(rondo_request_wait(request_, 0)); }
-
- private:
-  rondo_request_t request_ = nullptr;
-};
 
 Started isend(const Rank& rank, const std::vector<std::byte>& data, int peer, int tag) {
   Started started;

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <fstream>
 #include <string>
-#include <utility>
 
 #include "catch.h"
 #include "clock.h"
 #include "sanitized.h"
+#include "started.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -51,18 +51,6 @@ class Stopped {
 
  private:
   const StoppingRank& rank_;
-};
-
-/// Freed at the end of its scope.
-class Started {
- public:
-  ~Started() { rondo_request_free(request_); }
-  rondo_request_t* out() { return &request_; }
-  rondo_request_t get() const { return request_; }
-  void wait() const { check(rondo_request_wait(request_, 0)); }
-
- private:
-  rondo_request_t request_ = nullptr;
 };
 
 void isend(const Rank& rank, const int& value, int peer, Started& started) {
