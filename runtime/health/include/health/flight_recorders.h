@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry of the flight recorders of all communicators in this process, in all sessions. Any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "health/comm_state.h"
+#include "health/flight_recorder.h"
+
+namespace rondo {
+
+/// A rank of a communicator and its process.
+struct HereMember {
+  int rank = 0;
+  int pid = 0;
+};
+
+/// One rank's part in a communicator.
+struct RecordedComm {
+  uint64_t session = 0;
+  int session_rank = 0;
+  int process_rank = 0;  // the lowest session rank of this process
+  uint64_t communicator = 0;
+  int rank = 0;
+  int size = 1;
+  std::string transports;                               // "shm to 3 ranks"
+  std::shared_ptr<const std::vector<HereMember>> here;  // the ranks on this host; null: unknown
+  std::shared_ptr<const FlightRecorder> recorder;
+  std::shared_ptr<const CommState> health;
+};
+
+void remember_recorder(RecordedComm comm);
+void forget_recorder(uint64_t session, uint64_t communicator, int session_rank);
+
+/// Those that are remembered, and after them the latest that were forgotten.
+struct RecordedComms {
+  std::vector<RecordedComm> live;
+  std::vector<RecordedComm> ended;
+  int first_rank = -1;  // the lowest rank of this process in its first session; -1: it has had none
+};
+RecordedComms recorded_comms();
+
+/// What all communicators of this process have done so far, also those that have been forgotten.
+struct ProcessTotals {
+  CallCounts counts;
+  std::map<std::pair<CollectiveKind, Code>, uint64_t> failures;  // of communicators, by their latest call
+  uint64_t live = 0;                                             // communicators
+  int64_t longest_ns = 0;  // how long the call that has been running longest has been
+  int first_rank = -1;     // see RecordedComms
+
+  void add(const RecordedComm& comm);
+};
+ProcessTotals process_totals();
+
+/// True if a rank of this process is inside a call on another communicator, or is waiting to finish one.
+bool is_inside_another(uint64_t session, uint64_t communicator);
+
+}  // namespace rondo
