@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "base/error_kinds.h"
 #include "topology/cgroup.h"
 #include "topology/host.h"
 
@@ -107,7 +108,7 @@ Result<HostInfo> detect_host() {
 Result<HostInfo> host_from_xml(const std::string& path) {
   RONDO_TRY_ASSIGN(const Topology topology, make_topology());
   if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0)
-    return system_error(path + ": hwloc cannot read it as XML", errno);
+    return system_error(path + ": hwloc cannot read it as XML", errno, ErrorKind::FileUnreadable);
   return load(topology, path);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/memory_nodes.h"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <hwloc.h>
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -29,12 +29,13 @@ int number_of_node(std::string_view name) {
   return name == fmt::format("{}{}", kNode, number) ? number : -1;
 }
 
+/// Not by std::filesystem, in which a failed allocation ends the process.
 std::set<int> node_numbers(const std::string& folder) {
   std::set<int> numbers;
-  std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failure))
-    if (const int number = number_of_node(entry.path().filename().string()); number >= 0)
-      numbers.insert(number);
+  const auto close = [](DIR* opened) { ::closedir(opened); };
+  const std::unique_ptr<DIR, decltype(close)> nodes(::opendir(folder.c_str()), close);
+  while (const dirent* const entry = nodes != nullptr ? ::readdir(nodes.get()) : nullptr)
+    if (const int number = number_of_node(entry->d_name); number >= 0) numbers.insert(number);
   return numbers;
 }
 

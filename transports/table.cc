@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "base/words.h"
 #include "transports/transport.h"
 
@@ -45,14 +46,23 @@ const Transport* automatic_transport(const Endpoint& a, const Endpoint& b, std::
   return found != among.end() ? &*found : nullptr;
 }
 
-Result<Fabrics> usable_fabrics() {
-  Fabrics fabrics;
+Result<UsableFabrics> UsableFabrics::find() {
+  UsableFabrics usable;
   for (const Transport& transport : transports()) {
     if (transport.fabrics == nullptr) continue;
-    RONDO_TRY_ASSIGN(const Transport::OwnFabrics own, transport.fabrics());
-    const size_t place = fabric_place(transport);
-    fabrics.bits |= own.bits << (place * Fabrics::kMaxBits);
-    fabrics.rates_Gbps.at(place) = own.rate_Gbps;
+    RONDO_TRY_ASSIGN(usable.own_.at(fabric_place(transport)), transport.fabrics());
+  }
+  return usable;
+}
+
+Fabrics UsableFabrics::of_rank(const std::string& gpu) const {
+  Fabrics fabrics;
+  for (size_t place = 0; place < own_.size(); ++place) {
+    fabrics.bits |= own_[place].bits << (place * Fabrics::kMaxBits);
+    if (own_[place].of_rank == nullptr) continue;
+    const Transport::RankFabrics of_rank = own_[place].of_rank(gpu);
+    fabrics.rates_Gbps[place] = of_rank.rate_Gbps;
+    fabrics.ports[place] = of_rank.ports;
   }
   return fabrics;
 }
@@ -61,13 +71,17 @@ uint16_t fabric_rate_Gbps(const Transport& transport, const Fabrics& fabrics) {
   return transport.fabrics != nullptr ? fabrics.rates_Gbps.at(fabric_place(transport)) : uint16_t{0};
 }
 
+NearPorts fabric_ports(const Transport& transport, const Fabrics& fabrics) {
+  return transport.fabrics != nullptr ? fabrics.ports.at(fabric_place(transport)) : NearPorts();
+}
+
 Result<const Transport*> transport_by_name(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Transport& transport : transports()) {
     if (name == transport.name) return &transport;
     names.emplace_back(transport.name);
   }
-  return error(Code::InvalidArgument, "there is no transport '{}'; there are: {}{}", name,
+  return error(ErrorKind::NameUnknown, "there is no transport '{}'; there are: {}{}", name,
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 

@@ -9,7 +9,7 @@
 
 namespace rondo::perf {
 
-/// The library's names for a collective; none for send_recv, which has no algorithms.
+/// The library's names for a collective; none for those of messages, which have no algorithms.
 std::vector<std::string> algorithm_names(Collective collective);
 
 /// The names to run, with `names` for "all"; the library knows others too, and refuses what it does not know.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call.h"
 
+#include <algorithm>
+
+#include "types.h"
+
 namespace rondo::perf {
 namespace {
 
@@ -54,6 +58,39 @@ rondo_status_t issue_send_recv(const BenchCall& call, const void* send, void* re
   return received != RONDO_OK ? received : ended;
 }
 
+// All-gather by recursive doubling: in each round a rank exchanges all blocks that it has with the rank whose
+// number differs in the next bit. A rank's own block is copied to its place at once, or, where calls are only
+// submitted, by a message of the first round.
+rondo_status_t issue_hypercube(const BenchCall& call, const void* send, void* recv) {
+  const int rank = call.shape.rank, nranks = call.shape.nranks;
+  const size_t count = call.shape.count, block_bytes = count * type_info(call.type).bytes;
+  const auto place = [&](int block) {
+    return static_cast<std::byte*>(recv) + static_cast<size_t>(block) * block_bytes;
+  };
+  bool is_placed = send == place(rank);
+  if (!is_placed && call.stream == nullptr) {  // host memory
+    std::copy_n(static_cast<const std::byte*>(send), block_bytes, place(rank));
+    is_placed = true;
+  }
+  for (int blocks = 1; blocks < nranks || !is_placed; blocks *= 2) {
+    if (const auto status = rondo_group_start(); status != RONDO_OK) return status;
+    rondo_status_t failed = RONDO_OK;
+    const auto exchange = [&](const void* from, void* to, int peer) {
+      const size_t elements = count * static_cast<size_t>(blocks);
+      if (failed == RONDO_OK) failed = rondo_send(from, elements, call.type, peer, 0, call.comm, call.stream);
+      if (failed == RONDO_OK)
+        failed = rondo_recv(to, elements, call.type, peer, 0, call.comm, call.stream, nullptr);
+    };
+    if (!is_placed) exchange(send, place(rank), rank);
+    is_placed = true;
+    const int first = rank & ~(blocks - 1);  // of the blocks that it has
+    if (blocks < nranks) exchange(blocks == 1 ? send : place(first), place(first ^ blocks), rank ^ blocks);
+    const auto ended = rondo_group_end();
+    if (failed != RONDO_OK || ended != RONDO_OK) return failed != RONDO_OK ? failed : ended;
+  }
+  return RONDO_OK;
+}
+
 }  // namespace
 
 rondo_status_t issue(const BenchCall& call, const void* send, void* recv) {
@@ -80,6 +117,7 @@ rondo_status_t issue(const BenchCall& call, const void* send, void* recv) {
     case Collective::Exscan:
       return rondo_exscan(send, recv, count, call.type, call.op, call.comm, call.stream);
     case Collective::SendRecv: return issue_send_recv(call, send, recv);
+    case Collective::Hypercube: return issue_hypercube(call, send, recv);
   }
   return RONDO_INTERNAL_ERROR;
 }

@@ -168,6 +168,11 @@ DataLayout make_layout(const DataShape& shape) {
     case Collective::ReduceScatter:
     case Collective::Scatter: fill_scatter(shape, layout); break;
     case Collective::AllToAll: fill_all_to_all(shape, layout); break;
+    case Collective::Hypercube: {
+      DataShape gathered = shape;
+      gathered.collective = Collective::AllGather;
+      return make_layout(gathered);
+    }
     default: fill_plain(shape, layout);
   }
   return layout;

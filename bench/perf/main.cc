@@ -2,15 +2,22 @@
 // rondo-perf: measures how fast the collectives are, and checks their results.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "algorithms.h"
+#include "base/file_contents.h"
+#include "comparison.h"
 #include "document.h"
 #include "gpus.h"
 #include "handoff.h"
 #include "options.h"
+#include "page.h"
 #include "plot.h"
 #include "run_facts.h"
 #include "session.h"
@@ -33,6 +40,10 @@ bool can_write(const PerfOptions& options) {
   return write_file(options.json_file, "", "a") && write_file(options.plot_file, "", "a");
 }
 
+std::string plotted(const std::string& path, const std::vector<Row>& rows, const std::vector<PageRun>& runs) {
+  return is_page(path) ? page_html(rows, runs) : plot_svg(rows);
+}
+
 int list_algorithms(const PerfOptions& options) {
   for (const Collective collective : options.collectives) {
     fmt::print("{}:", collective_info(collective).name);
@@ -49,7 +60,62 @@ int probe() {
   return kAllRight;
 }
 
+constexpr size_t kMaxDocument = size_t{64} << 20;
+
+// The files that are compared, and what is plotted of them.
+struct ComparedRuns {
+  std::vector<MeasuredRun> runs;
+  std::vector<PageRun> documents;
+  std::vector<Row> rows;
+
+  /// Returns what is wrong with the file; empty: it was added.
+  std::string add(const std::string& file) {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(file, failed)) return file + ": it is not a file";
+    const std::string text = file_contents(file, kMaxDocument);
+    std::string wrong;
+    auto run = measured_run(file, text, wrong);
+    if (!run) return wrong;
+    const std::string letter = runs.empty() ? "A" : "B";
+    for (Row& row : run->plotted) row.run = letter;
+    rows.insert(rows.end(), run->plotted.begin(), run->plotted.end());
+    documents.push_back({letter, file, text});
+    runs.push_back(std::move(*run));
+    return "";
+  }
+};
+
+/// `rondo-perf compare A.json B.json [--plot FILE]`
+int compare(std::vector<std::string> words) {
+  std::string plot_file;
+  if (const auto option = std::find(words.begin(), words.end(), "--plot"); words.end() - option > 1) {
+    plot_file = option[1];
+    words.erase(option, option + 2);
+  }
+  if (words.size() != 2) {
+    fmt::print(stderr, "usage: rondo-perf compare A.json B.json [--plot FILE], two files of --json\n");
+    return kBadOptions;
+  }
+  ComparedRuns compared;
+  std::string wrong = check_plot_file(plot_file), text;
+  for (const std::string& file : words)
+    if (wrong.empty()) wrong = compared.add(file);
+  if (wrong.empty()) text = comparison_text(compared.runs[0], compared.runs[1]);
+  if (wrong.empty() && text.empty())
+    wrong = fmt::format("{} and {} have no row in common", words[0], words[1]);
+  if (!wrong.empty()) {
+    fmt::print(stderr, "rondo-perf: {}\n", wrong);
+    return kBadOptions;
+  }
+  if (!plot_file.empty() &&
+      !write_file(plot_file, plotted(plot_file, compared.rows, compared.documents), "w"))
+    return kBadOptions;
+  fmt::print("{}", text);
+  return kAllRight;
+}
+
 int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "compare") return compare({argv + 2, argv + argc});
   const ParsedPerfOptions parsed = parse_options(argc, argv, visible_gpus);
   if (!parsed.run) {
     fmt::print(parsed.code == 0 ? stdout : stderr, "{}", parsed.message);
@@ -71,8 +137,10 @@ int run(int argc, char** argv) {
   facts.end_time = time_of_day();
   // Under a launcher, ranks other than 0 have no rows and must not overwrite rank 0's files.
   if (rows.empty()) return code;
-  const bool json = write_file(options.json_file, document_json(options, facts, rows), "w");
-  const bool plot = write_file(options.plot_file, plot_svg(rows), "w");
+  const std::string document = document_json(options, facts, rows);
+  const bool json = write_file(options.json_file, document, "w");
+  const bool plot =
+      write_file(options.plot_file, plotted(options.plot_file, rows, {{"", "", document}}), "w");
   if (code == kAllRight && (!json || !plot)) return kLibraryFailed;
   return code;
 }

@@ -63,7 +63,8 @@ rondo_status_t combine(const Team& team, const CallTimes& own_times, const std::
   const double hops = goes_round ? team.nranks : 1;
   timing.time_us = averaged(times, team.options->average) / hops;
   // If the clock did not advance there is no bandwidth.
-  timing.algbw = timing.time_us > 0 ? static_cast<double>(bytes) / timing.time_us * 1e-3 : 0;
+  const double counted = static_cast<double>(bytes) * algorithm_factor(collective, team.nranks);
+  timing.algbw = timing.time_us > 0 ? counted / timing.time_us * 1e-3 : 0;
   timing.busbw = timing.algbw * bus_factor(collective, team.nranks);
   if (team.options->checks > 0) timing.wrong = static_cast<size_t>(wrong_everywhere);
   return combine_iterations(team, own_times.iterations_us, hops, timing);

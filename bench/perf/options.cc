@@ -51,14 +51,17 @@ std::string refuse(const std::string& word, const char* what, const std::vector<
 
 std::string read_collectives(const std::string& list, std::string_view program, PerfOptions& options) {
   if (list.empty()) {
-    if (const CollectiveInfo* named = collective_by_program(program)) options.collectives = {named->id};
+    const NamedProgram named = named_program(program);
+    if (named.collective != nullptr) options.collectives = {named.collective->id};
+    options.varying |= named.varying;
     if (!options.collectives.empty() || options.startup || options.probe) return "";
     return fmt::format("say which collective to run: {}, or all", collective_names());
   }
   for (const std::string& name : split(list)) {
     const CollectiveInfo* row = collective_by_name(name);
     if (name == "all") {
-      for (const CollectiveInfo& each : all_collectives()) options.collectives.push_back(each.id);
+      for (const CollectiveInfo& each : all_collectives())
+        if (each.in_all) options.collectives.push_back(each.id);
     } else if (row != nullptr) {
       options.collectives.push_back(row->id);
     } else {
@@ -197,14 +200,6 @@ std::string check_numbers(const PerfOptions& options) {
   return "";
 }
 
-bool is_another_picture(const std::string& path) {
-  const size_t dot = std::min(path.rfind('.'), path.size());
-  const std::string_view ending = std::string_view(path).substr(dot);
-  const auto same = [&](std::string_view other) { return same_word(ending, other); };
-  constexpr std::string_view kOthers[] = {".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps"};
-  return std::any_of(std::begin(kOthers), std::end(kOthers), same);
-}
-
 std::string check_iterations(const PerfOptions& options) {
   const int skipped = options.skipped_iterations;
   if (skipped > 0 && !options.per_iteration)
@@ -230,14 +225,16 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
     if (value < 0 || value > most)
       return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
   }
-  if (is_another_picture(options.plot_file))
-    return fmt::format("--plot is '{}': the plot is written as SVG; give a name that ends in .svg",
-                       options.plot_file);
+  if (std::string wrong = check_plot_file(options.plot_file); !wrong.empty()) return wrong;
   if (!options.makes_calls() && options.varying)
     return "--explain and --rules cover calls whose lengths all ranks know: leave --varying out";
   if (options.ping_pong && options.one_way) return "--ping_pong and --one_way exclude each other";
   if (options.ping_pong && (options.aggregate > 1 || options.gpu.per_thread > 1))
     return "--ping_pong sends one message after the other: leave -m and -g out";
+  const bool has_hypercube = std::find(options.collectives.begin(), options.collectives.end(),
+                                       Collective::Hypercube) != options.collectives.end();
+  if (has_hypercube && (options.aggregate > 1 || options.gpu.per_thread > 1))
+    return "hypercube makes one round of messages after the other: leave -m and -g out";
   if (options.fresh && (words.blocking > 0 || options.gpu.graph_launches > 0))
     return "--fresh times each iteration after a barrier: leave -z and -G out";
   options.average = static_cast<Average>(words.average);
@@ -351,7 +348,11 @@ void declare_results(CLI::App& app, OptionWords& words, PerfOptions& options) {
   app.add_option("-S,--report_timestamps", words.timestamps, "1: end each row with the time of day (0)")
       ->group("Results");
   app.add_option("-J,--output_file,--json", options.json_file, "write the rows as JSON")->group("Results");
-  app.add_option("--plot", options.plot_file, "plot time and bus bandwidth as SVG")->group("Results");
+  app.add_option("--plot", options.plot_file,
+                 "plot time and bus bandwidth: FILE.svg is a picture, FILE.html an interactive page")
+      ->group("Results");
+  app.add_flag("--ascii", options.ascii, "draw the curves of each table below it, as plain text")
+      ->group("Results");
   app.add_flag("--startup", options.startup, "report the time to the first barrier and memory")
       ->group("Results");
   app.add_flag("--probe", options.probe,
@@ -392,10 +393,21 @@ std::string sentence_of(const CLI::ParseError& wrong, const CLI::App& app) {
 
 }  // namespace
 
+std::string check_plot_file(const std::string& path) {
+  const std::string_view ending = std::string_view(path).substr(std::min(path.rfind('.'), path.size()));
+  const auto same = [&](std::string_view other) { return same_word(ending, other); };
+  constexpr std::string_view kOthers[] = {".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps"};
+  if (std::none_of(std::begin(kOthers), std::end(kOthers), same)) return "";
+  return fmt::format(
+      "--plot is '{}': the plot is written as SVG or as HTML; give a name that ends in .svg or .html", path);
+}
+
 ParsedPerfOptions parse_options(int argc, const char* const* argv, const CountGpus& count_gpus) {
   OptionWords words;
   ParsedPerfOptions parsed;
   CLI::App app("Times collectives and checks their results.", "rondo-perf");
+  app.footer(
+      "rondo-perf compare A.json B.json [--plot FILE] puts the rows of two files of --json side by side.");
   app.add_option("collective", words.collective, fmt::format("{}, or all", collective_names()));
   declare_sizes(app, words, parsed.options);
   declare_ranks(app, words, parsed.options);

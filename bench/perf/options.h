@@ -66,6 +66,7 @@ struct PerfOptions {
   bool probe = false;  // only probe the CPUs
   std::string json_file;
   std::string plot_file;
+  bool ascii = false;  // plot below each table
 
   bool makes_calls() const { return !explain && rules_file.empty(); }
 };
@@ -78,6 +79,9 @@ struct ParsedPerfOptions {
   int code = 0;
   std::string message;
 };
+
+/// Why no plot is written to a file of that name; empty: it is.
+std::string check_plot_file(const std::string& path);
 
 ParsedPerfOptions parse_options(
     int argc, const char* const* argv, const CountGpus& count_gpus = [] { return Gpus(); });

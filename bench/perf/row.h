@@ -36,6 +36,7 @@ struct Timing {
 };
 
 struct Row {
+  std::string run;  // the file that it is from, if runs are compared
   std::string collective;
   std::string algorithm;  // "none" if there is no choice
   bool automatic = true;  // the library chose the algorithm

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "table.h"
 #include "team_buffers.h"
 #include "team_start.h"
+#include "terminal_plot.h"
 #include "try.h"
 #include "values.h"
 #include "watchdog.h"
@@ -164,7 +166,7 @@ rondo_status_t BenchSession::run_row(const Table& table, const Combination& comb
   if (input_.watches && options_.timeout_s > 0) watch_row(options_.timeout_s + kWatchdogGrace_s);
   PERF_TRY(measure(team_, std::move(trials), checker, row));
   if (input_.watches && options_.timeout_s > 0) watch_row(0);
-  row.algorithm = table.collective == Collective::SendRecv ? "none" : team_.algorithm;
+  row.algorithm = is_of_messages(table.collective) ? "none" : team_.algorithm;
   PERF_TRY(find_transports());  // connecting may have shown that the best one cannot be used
   row.transport = transports_;
   finish_row(row);
@@ -223,8 +225,10 @@ rondo_status_t BenchSession::run_sizes(const Table& table, const Combination& co
   for (const size_t bytes : sizes)
     PERF_TRY(run_row(table, combination, make_trials(table, combination, ops, bytes), checker));
   PERF_TRY(buffers_.close());
-  // A GPU that already waits in the next call cannot release what its peers deregister.
-  return options_.register_buffers ? rondo_barrier(team_.control, nullptr) : RONDO_OK;
+  // To free a GPU's memory waits for all its streams, and to deregister memory waits for peers: no rank may
+  // let a stream wait in the next call before all have done both.
+  const bool waits = options_.register_buffers || options_.gpu.used();
+  return waits ? rondo_barrier(team_.control, nullptr) : RONDO_OK;
 }
 
 rondo_status_t BenchSession::run_combination(const Table& table, const Combination& combination) {
@@ -261,6 +265,7 @@ rondo_status_t BenchSession::run_table(const Table& table) {
   PERF_TRY(probe());
   if (team_.prints()) input_.results->table_end({setup_.handoff_ns});
   say(table_footer(rows_));
+  if (options_.ascii) say(terminal_plot(rows_, terminal_columns()));
   return options_.memory ? report_memory(team_, input_.process) : RONDO_OK;
 }
 
@@ -299,13 +304,19 @@ rondo_status_t BenchSession::run_algorithm(const Table& table) {
 }
 
 rondo_status_t BenchSession::run_collective(Collective collective) {
-  const bool varying = options_.varying && traits(collective).has_blocks();
+  const bool varying =
+      options_.varying && traits(collective).has_blocks() && collective != Collective::Hypercube;
   if (options_.varying && !varying) {
     say(fmt::format("# left out: {} has no form with a length for each rank\n#\n",
                     collective_info(collective).name));
     return RONDO_OK;
   }
-  if (collective == Collective::SendRecv && options_.gpu.graph_launches > 0 && team_.nthreads > 1) {
+  if (collective == Collective::Hypercube && !std::has_single_bit(static_cast<unsigned>(team_.nranks))) {
+    say(fmt::format("# left out: nRanks {} is not a power of 2, skipping\n#\n", team_.nranks));
+    nothing_ = false;  // for nccl-tests, too, that is no failure
+    return RONDO_OK;
+  }
+  if (is_of_messages(collective) && options_.gpu.graph_launches > 0 && team_.nthreads > 1) {
     say("# left out: one graph cannot hold the messages of several threads (-t 1)\n#\n");
     return RONDO_OK;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stubs for a build without nvcc, which has no kernels.
+#include "base/error_kinds.h"
 #include "fold_list.h"
 #include "kernels/device_call.h"
 #include "kernels/device_folds.h"
@@ -8,7 +9,7 @@
 namespace rondo {
 namespace {
 
-Status absent() { return Status(Code::Unsupported, "this librondo was built without CUDA"); }
+Status absent() { return Status(ErrorKind::BuiltWithoutCuda, "this librondo was built without CUDA"); }
 
 }  // namespace
 

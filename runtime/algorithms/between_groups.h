@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an algorithm over levels (over_levels.h) is made of: the call between the groups of the smallest
-// level, and the Schedule around it. Pure functions: any thread.
+// What an algorithm over levels (over_levels.h) is made of: the calls between the groups of the smallest
+// level, the shares of a vector that these are for, and the Schedule around them. Pure functions: any thread.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "over_levels.h"
 
@@ -13,11 +14,15 @@ namespace rondo {
 /// levels itself if there are more levels. `across` outlives this.
 class Between {
  public:
-  Between(const Algorithm& across, const Shape& shape);
+  Between(const Algorithm& across, const Shape& shape, int place = 0);
+  Between(const Between&) = delete;
+  Between& operator=(const Between&) = delete;
 
   const Shape& call() const { return call_; }
   bool supports() const { return algorithm().supports(call_); }
   int parts() const { return algorithm().parts(call_); }
+  /// The parts of the whole vector that each part of the call stands for.
+  int scale() const { return scale_; }
   int max_count() const { return algorithm().max_count(call_); }
   Cost cost() const { return algorithm().cost(call_); }
   Cost inner_cost(int level) const { return algorithm().inner_cost(call_, level); }
@@ -36,10 +41,31 @@ class Between {
 
   const Algorithm& across_;
   Shape call_;
+  int scale_ = 1;
+  bool depends_on_place_ = false;  // whether the calls of other places may have other weights
+  std::vector<int> weights_;
   std::optional<Algorithm> over_;
 };
 
+/// Of kinds that have one vector: which parts of it each place of the smallest groups handles. They are
+/// consecutive, and as many as the place's ranks weigh.
+class Shares {
+ public:
+  Shares(const Algorithm& across, const Shape& shape);
+
+  int first(int place) const { return firsts_.empty() ? place * each_ : firsts_[static_cast<size_t>(place)]; }
+  int length(int place) const { return first(place + 1) - first(place); }
+  int all() const { return first(places_); }
+  /// The place that has most.
+  int largest() const;
+
+ private:
+  int places_;
+  int each_;
+  std::vector<int> firsts_;  // if they differ: of each place, and all
+};
+
 /// What one rank does.
-Schedule schedule_over(const Between& between, const Shape& shape, int rank, int parts, int slot_chunks);
+Schedule schedule_over(const Algorithm& across, const Shape& shape, int rank, int slot_chunks);
 
 }  // namespace rondo

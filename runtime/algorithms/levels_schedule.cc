@@ -35,15 +35,8 @@ std::vector<int> order_of(const Schedule& call, Buffer buffer, int chunks, int o
 /// kLast after it.
 class Builder {
  public:
-  Builder(const Between& between, const Shape& shape, int rank, int parts)
-      : shape_(shape),
-        collects_(between.collects()),
-        groups_(Groups::smallest(shape, rank)),
-        rank_(rank),
-        call_(between.build(groups_.group())),
-        parts_(between.parts()),
-        count_(parts_ / between.pieces()),
-        schedule_(shape, rank, parts) {}
+  Builder(const Algorithm& across, const Shape& shape, int rank)
+      : Builder(across, Between(across, shape, Groups::smallest(shape, rank).place()), shape, rank) {}
 
   Schedule build(int slot_chunks) {
     switch (shape_.kind) {
@@ -62,11 +55,28 @@ class Builder {
  private:
   enum : int { kFirst, kLast, kBetween };
 
+  Builder(const Algorithm& across, const Between& between, const Shape& shape, int rank)
+      : shape_(shape),
+        collects_(between.collects()),
+        groups_(Groups::smallest(shape, rank)),
+        rank_(rank),
+        call_(between.build(groups_.group())),
+        call_parts_(between.parts()),
+        scale_(between.scale()),
+        pieces_(between.pieces()),
+        shares_(across, shape),
+        schedule_(shape, rank, traits(shape.kind).has_blocks() ? 1 : shares_.all()) {}
+
   // Of kinds that have one vector: a share for each place, of pieces that messages within groups carry.
-  int share(int place) const { return place * parts_; }
-  int own_share() const { return share(groups_.place()); }
-  std::vector<int> pieces_needed() const { return order_of(call_, Buffer::Input, parts_, count_); }
-  std::vector<int> pieces_ready() const { return order_of(call_, Buffer::Output, parts_, count_); }
+  int count(int place) const { return shares_.length(place) / pieces_; }  // parts of a piece
+  int first(int place, int piece) const { return shares_.first(place) + piece * count(place); }
+  int own_count() const { return count(groups_.place()); }
+  int own(int piece) const { return first(groups_.place(), piece); }
+  std::vector<int> pieces(Buffer buffer) const {
+    return order_of(call_, buffer, call_parts_, call_parts_ / pieces_);
+  }
+  std::vector<int> pieces_needed() const { return pieces(Buffer::Input); }
+  std::vector<int> pieces_ready() const { return pieces(Buffer::Output); }
   bool in_roots_group() const { return groups_.group_of(shape_.root) == groups_.group(); }
   bool is_root() const { return rank_ == shape_.root; }
 
@@ -78,51 +88,52 @@ class Builder {
                         .chunk = chunk,
                         .scale = scale});
   }
-  /// A place in Scratch for a chunk of the own share; `row` is the number of vectors before it.
-  Ref in_scratch(int row, int at) const { return scratch(row * parts_ * groups_.size() + own_share() + at); }
-  /// Within an own share. Scratch follows that of this level, which takes up to that many vectors.
+  /// For a part of the own share, from its first.
+  Ref in_scratch(int row, int at) const { return scratch(row * shares_.all() + own(0) + at); }
+  /// A chunk of the call between groups, which is for the own share. Its Scratch follows that of this level,
+  /// which takes up to that many vectors.
   Ref in_share(Ref chunk, Buffer input, Buffer output, int vectors = 1) const {
     if (chunk.buffer == Buffer::Scratch)
-      return in_scratch(chunk.chunk / parts_ + vectors, chunk.chunk % parts_);
-    return {chunk.buffer == Buffer::Input ? input : output, own_share() + chunk.chunk};
+      return in_scratch(chunk.chunk / call_parts_ + vectors, chunk.chunk % call_parts_ * scale_);
+    return {chunk.buffer == Buffer::Input ? input : output, own(0) + chunk.chunk * scale_};
   }
 
   /// Of a piece of each share.
-  void send_shares(int at) {
-    for (const int mate : groups_.mates_with_places())
-      schedule_.add(kFirst,
-                    {.src = input(share(groups_.place_of(mate)) + at), .send = {mate}, .count = count_});
+  void send_shares(int piece) {
+    for (const int mate : groups_.mates_with_places()) {
+      const int place = groups_.place_of(mate);
+      schedule_.add(kFirst, {.src = input(first(place, piece)), .send = {mate}, .count = count(place)});
+    }
   }
-  void receive_shares(const std::vector<int>& from, int at) {
-    for (const int mate : from)
-      schedule_.add(kLast,
-                    {.recv = {mate}, .dst = output(share(groups_.place_of(mate)) + at), .count = count_});
+  void receive_shares(const std::vector<int>& from, int piece) {
+    for (const int mate : from) {
+      const int place = groups_.place_of(mate);
+      schedule_.add(kLast, {.recv = {mate}, .dst = output(first(place, piece)), .count = count(place)});
+    }
   }
 
   /// Sends the others' shares, and folds the own one.
   void fold_shares(Buffer into) {
     for (const int piece : pieces_needed()) {
-      const int at = piece * count_;
-      send_shares(at);
+      send_shares(piece);
       if (groups_.has_place())
         schedule_.add(kFirst, {.recv = groups_.whole_group(),
-                               .src = input(own_share() + at),
-                               .dst = {into, own_share() + at},
-                               .count = count_});
+                               .src = input(own(piece)),
+                               .dst = {into, own(piece)},
+                               .count = own_count()});
     }
   }
   void gather_shares(const std::vector<int>& from, const std::vector<int>& to) {
     for (const int piece : pieces_ready()) {
-      const int at = piece * count_;
       if (groups_.has_place() && !to.empty())
-        schedule_.add(kLast, {.src = output(own_share() + at), .send = to, .count = count_});
-      receive_shares(from, at);
+        schedule_.add(kLast, {.src = output(own(piece)), .send = to, .count = own_count()});
+      receive_shares(from, piece);
     }
   }
 
   void all_reduce() {
     fold_shares(Buffer::Output);
-    call_between([this](Ref chunk) { return in_share(chunk, Buffer::Output, Buffer::Output); });
+    call_between([this](Ref chunk) { return in_share(chunk, Buffer::Output, Buffer::Output); }, scale_);
     gather_shares(groups_.mates_with_places(), groups_.mates());
   }
 
@@ -133,22 +144,21 @@ class Builder {
       std::erase(others, shape_.root);
     }
     const Buffer held = is_root() ? Buffer::Input : Buffer::Output;
-    call_between([this, held](Ref chunk) { return in_share(chunk, held, Buffer::Output); });
+    call_between([this, held](Ref chunk) { return in_share(chunk, held, Buffer::Output); }, scale_);
     // A large host has much to send within, and the others wait for what it sends them.
     if (!shape_.hosts.empty() && in_roots_group()) schedule_.wait(kLast, kBetween);
     gather_shares(is_root() ? std::vector<int>() : groups_.mates_with_places(), others);
   }
   void scatter_shares() {
     for (const int piece : pieces_needed()) {
-      const int at = piece * count_;
       if (!is_root()) {
         if (groups_.has_place())
-          schedule_.add(kFirst, {.recv = {shape_.root}, .dst = output(own_share() + at), .count = count_});
+          schedule_.add(kFirst, {.recv = {shape_.root}, .dst = output(own(piece)), .count = own_count()});
         continue;
       }
       for (const int mate : groups_.mates_with_places()) {
-        const int to = share(groups_.place_of(mate)) + at;
-        schedule_.add(kFirst, {.src = input(to), .dst = output(to), .send = {mate}, .count = count_});
+        const int place = groups_.place_of(mate), to = first(place, piece);
+        schedule_.add(kFirst, {.src = input(to), .dst = output(to), .send = {mate}, .count = count(place)});
       }
     }
   }
@@ -156,14 +166,13 @@ class Builder {
   void reduce() {
     const Buffer held = is_root() ? Buffer::Output : Buffer::Scratch;
     fold_shares(held);
-    call_between([this, held](Ref chunk) { return in_share(chunk, held, held); });
+    call_between([this, held](Ref chunk) { return in_share(chunk, held, held); }, scale_);
     if (!in_roots_group()) return;
     for (const int piece : pieces_ready()) {
-      const int at = piece * count_;
       if (is_root())
-        receive_shares(groups_.mates_with_places(), at);
+        receive_shares(groups_.mates_with_places(), piece);
       else if (groups_.has_place())
-        schedule_.add(kLast, {.src = {held, own_share() + at}, .send = {shape_.root}, .count = count_});
+        schedule_.add(kLast, {.src = {held, own(piece)}, .send = {shape_.root}, .count = own_count()});
     }
   }
 
@@ -171,27 +180,29 @@ class Builder {
   void scan() {
     const int members = static_cast<int>(groups_.whole_group().size());
     for (const int piece : pieces_needed()) {
-      send_shares(piece * count_);
-      if (groups_.has_place()) fold_prefixes(piece * count_, members);
+      send_shares(piece);
+      if (groups_.has_place()) fold_prefixes(piece * own_count(), members);
     }
-    call_between([this, members](Ref chunk) {
-      if (chunk.buffer == Buffer::Scratch) return in_share(chunk, {}, {}, members + 1);
-      return in_scratch(chunk.buffer == Buffer::Input ? members - 1 : members, chunk.chunk);
-    });
+    call_between(
+        [this, members](Ref chunk) {
+          if (chunk.buffer == Buffer::Scratch) return in_share(chunk, {}, {}, members + 1);
+          return in_scratch(chunk.buffer == Buffer::Input ? members - 1 : members, chunk.chunk * scale_);
+        },
+        scale_);
     // Its results depend on no other group, all of whose results depend on what it sends them.
     if (groups_.group() == 0) schedule_.wait(kLast, kBetween);
     const bool has_result = traits(shape_.kind).has_result(rank_, shape_.root);
     for (const int piece : pieces_ready()) {
-      if (groups_.has_place()) send_prefixes(piece * count_, members);
-      if (has_result) receive_shares(groups_.mates_with_places(), piece * count_);
+      if (groups_.has_place()) send_prefixes(piece * own_count(), members);
+      if (has_result) receive_shares(groups_.mates_with_places(), piece);
     }
   }
-  /// Of a piece of the own share.
+  /// Of a piece of the own share, from its part `at` on.
   void fold_prefixes(int at, int members) {
     for (int place = 0; place < members; ++place) {
       const int member = groups_.rank_at(groups_.group(), place);
-      Move move{.dst = in_scratch(place, at), .count = count_};
-      if (member == rank_) move.src = input(own_share() + at);
+      Move move{.dst = in_scratch(place, at), .count = own_count()};
+      if (member == rank_) move.src = input(own(0) + at);
       if (place > 0) move.recv = {scratch_operand(in_scratch(place - 1, at).chunk), member};
       if (place == 0 && member != rank_) move.recv = {member};
       schedule_.add(kFirst, move);
@@ -203,11 +214,11 @@ class Builder {
     for (const int member : all) {
       const int last = groups_.place_of(member) - (shape_.kind == CollectiveKind::Exscan ? 1 : 0);
       if (last < 0 && groups_.group() == 0) continue;
-      Move move{.src = in_scratch(last < 0 ? members : last, at), .count = count_};
+      Move move{.src = in_scratch(last < 0 ? members : last, at), .count = own_count()};
       if (last >= 0 && groups_.group() > 0)
         move.recv = {scratch_operand(in_scratch(members, at).chunk), rank_};
       if (member == rank_)
-        move.dst = output(own_share() + at);
+        move.dst = output(own(0) + at);
       else
         move.send = {member};
       schedule_.add(kLast, move);
@@ -306,15 +317,17 @@ class Builder {
   const Groups groups_;
   const int rank_;
   const Schedule call_;
-  const int parts_;  // of a share
-  const int count_;  // parts of a piece
+  const int call_parts_;  // of a vector in that call, each of which stands for `scale_` parts
+  const int scale_;
+  const int pieces_;  // of a share
+  const Shares shares_;
   StagedSchedule schedule_;
 };
 
 }  // namespace
 
-Schedule schedule_over(const Between& between, const Shape& shape, int rank, int parts, int slot_chunks) {
-  return Builder(between, shape, rank, parts).build(slot_chunks);
+Schedule schedule_over(const Algorithm& across, const Shape& shape, int rank, int slot_chunks) {
+  return Builder(across, shape, rank).build(slot_chunks);
 }
 
 }  // namespace rondo

@@ -11,11 +11,12 @@
 //     scan, exscan      in each group the scan of a share at each place; between groups an exscan of their
 //                       totals; in each group what they add up to goes to each rank
 //
-// Rank p of a group handles the p-th share of all data between groups, so that each NIC of a host carries an
-// equal share, and a rank never has a connection to another place of another group. Hosts that differ in size
-// have as many places as the smallest has ranks; their other ranks only send to those, and receive from them.
-// (The levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework,
-// CLUSTER 2020.)
+// Rank p of a group handles the p-th share of all data between groups, so that all NICs of a host are used,
+// and a rank never has a connection to another place of another group. Shares of vectors are as large as
+// Shape::weights says; those of blocks are equal, as every rank has its own. Hosts that differ in size have
+// as many places as the smallest has ranks; their other ranks only send to those, and receive from them. (The
+// levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER
+// 2020.)
 #pragma once
 
 #include "algorithms/algorithm.h"

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/algorithm.h"
+#include "base/error_kinds.h"
 #include "base/words.h"
 #include "schedule/relabelled.h"
 
@@ -43,7 +44,7 @@ Result<const Algorithm*> algorithm_by_name(CollectiveKind kind, std::string_view
   for (const Algorithm& row : algorithms())
     if (row.kind == kind && row.name == name) return &row;
   const auto names = names_of(kind);
-  return error(Code::InvalidArgument, "{} has no algorithm '{}'; it has: {}{}", collective_name(kind), name,
+  return error(ErrorKind::NameUnknown, "{} has no algorithm '{}'; it has: {}{}", collective_name(kind), name,
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 

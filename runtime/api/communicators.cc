@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API's communicators: start, split, end.
-#include <fmt/ranges.h>
-#include <unistd.h>
-
-#include <map>
 #include <span>
 
 #include "base/clock.h"
+#include "base/disowned.h"
+#include "base/error_kinds.h"
+#include "base/file_name.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "bootstrap/device_choice.h"
 #include "bootstrap/rendezvous.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "handles.h"
+#include "health/flight_file.h"
+#include "health/metrics_file.h"
+#include "health/trace.h"
 
 namespace {
 
@@ -22,12 +25,13 @@ using api::HandlePool;
 
 /// Copies the fields that the caller's version of the struct has.
 Result<Communicator::Options> options_of(const rondo_config_t* config) {
+  const InUse in_use;  // a child that is forked meanwhile has locks and static objects that never come free
   rondo_config_t known = RONDO_CONFIG_INITIALIZER;
   if (config != nullptr) {
     if (config->size < offsetof(rondo_config_t, timeout_ms) + sizeof config->timeout_ms ||
         config->size > 4096)
-      return error(Code::InvalidArgument, "config.size is {}: initialise it with RONDO_CONFIG_INITIALIZER",
-                   config->size);
+      return error(ErrorKind::StructSizeUnknown,
+                   "config.size is {}: initialise it with RONDO_CONFIG_INITIALIZER", config->size);
     std::memcpy(&known, config, std::min(config->size, sizeof known));
   }
   return Communicator::options({.transport = known.transport,
@@ -45,23 +49,6 @@ std::string version_text() {
   return fmt::format("{}.{}.{}", RONDO_VERSION / 10000, RONDO_VERSION / 100 % 100, RONDO_VERSION % 100);
 }
 
-std::string host_text() {
-  char name[256] = "localhost";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
-/// "shm to 3 ranks, tcp to 4".
-std::string transports_text(const Communicator& made) {
-  std::map<std::string, int> peers;
-  for (int rank = 0; rank < made.size(); ++rank)
-    if (rank != made.rank()) ++peers[made.transport_to(rank).value()];
-  std::vector<std::string> parts;
-  for (const auto& [name, count] : peers)
-    parts.push_back(fmt::format("{} to {} {}", name, count, count == 1 ? "rank" : "ranks"));
-  return parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", "));
-}
-
 /// Logs, at RONDO_LOG=info, the rank and host of a new communicator, its transports, interfaces and GPU.
 /// `began_ns`: now_ns() at the start of the call that created it.
 void announce(const Communicator& made, int64_t began_ns) {
@@ -69,8 +56,8 @@ void announce(const Communicator& made, int64_t began_ns) {
   log().info(
       "communicator {}: rank {} of {} on host {}, Rondo {}; transports: {}; interfaces: {}; GPU: {}; "
       "made in {:.1f} ms",
-      made.options().name, made.rank(), made.size(), host_text(), version_text(), transports_text(made),
-      made.membership().session()->interfaces_text(),
+      in_one_line(made.options().name), made.rank(), made.size(), host_name(), version_text(),
+      made.transports_text(), made.membership().session()->interfaces_text(),
       made.membership().device() < 0 ? "none" : std::to_string(made.membership().device()),
       static_cast<double>(now_ns() - began_ns) / 1e6);
 }
@@ -118,10 +105,10 @@ Status split_into(rondo_comm_t comm, int color, int key, rondo_comm_t* newcomm,
 /// InvalidArgument or InvalidUsage if the communicator must not be freed now.
 Status check_freeable(rondo_comm_t comm) {
   if (comm->mark != api::kCommMark)
-    return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+    return Status(ErrorKind::NoSuchHandle, "comm is not a communicator, or one that was destroyed");
   if (group_has(*comm->communicator))
     return comm->communicator->membership().recorder().named(Status(
-        Code::InvalidUsage, "comm has calls in the group that is open on this thread; end that first"));
+        ErrorKind::GroupUsage, "comm has calls in the group that is open on this thread; end that first"));
   return {};
 }
 
@@ -212,7 +199,8 @@ rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm) {
 rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexcluded, rondo_comm_t* newcomm,
                             const rondo_config_t* config) {
   return guarded("rondo_shrink", comm, [&]() -> Status {
-    if (nexcluded < 0 || (nexcluded != 0 && excluded == nullptr))
+    const bool the_gone = nexcluded == RONDO_THE_GONE;
+    if (!the_gone && (nexcluded < 0 || (nexcluded != 0 && excluded == nullptr)))
       return error(Code::InvalidArgument, "excluded is {} with {} ranks", static_cast<const void*>(excluded),
                    nexcluded);
     return create(newcomm, "newcomm", [&]() -> Result<CommunicatorPtr> {
@@ -220,6 +208,7 @@ rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexclude
       Communicator& parent = *comm->communicator;
       RONDO_TRY_ASSIGN(auto options, options_of_child(parent, config));
       if (options.name.empty()) options.name = parent.options().name + "/shrunk";
+      if (the_gone) return shrink_to_living(parent, std::move(options));
       return shrink(parent, std::span(excluded, static_cast<size_t>(nexcluded)), std::move(options));
     });
   });
@@ -257,10 +246,14 @@ rondo_status_t rondo_destroy(rondo_comm_t comm) {
   const rondo_status_t status = guarded("rondo_destroy", nullptr, [&]() -> Status {
     RONDO_TRY(check_freeable(comm));
     gone = true;
-    if (comm->communicator->membership().failed()) return {};
-    return comm->communicator->finalize();
+    if (!comm->communicator->membership().failed()) return comm->communicator->finalize();
+    await_flight_file();
+    return {};
   });
-  if (gone) Communicator::retire(take_back(comm));
+  if (!gone) return status;
+  Communicator::retire(take_back(comm));
+  finish_metrics_file();
+  flush_trace();
   return status;
 }
 
@@ -268,7 +261,10 @@ rondo_status_t rondo_leave(rondo_comm_t comm) {
   if (comm == nullptr) return RONDO_OK;
   return guarded("rondo_leave", nullptr, [&]() -> Status {
     RONDO_TRY(check_freeable(comm));
-    return Communicator::leave(take_back(comm));
+    const Status left = Communicator::leave(take_back(comm));
+    finish_metrics_file();
+    flush_trace();
+    return left;
   });
 }
 
@@ -276,11 +272,13 @@ rondo_status_t rondo_abort(rondo_comm_t comm) {
   return guarded("rondo_abort", nullptr, [&]() -> Status {
     if (comm == nullptr) return api::null_argument("comm");
     if (comm->mark != api::kCommMark)
-      return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+      return Status(ErrorKind::NoSuchHandle, "comm is not a communicator, or one that was destroyed");
     Communicator& communicator = *comm->communicator;
     // fail() returns the first failure, which may be another one; the abort succeeds either way.
-    static_cast<void>(communicator.membership().fail(error(
-        Code::Aborted, "{} called rondo_abort()", communicator.membership().rank_text(communicator.rank()))));
+    static_cast<void>(
+        communicator.membership().fail(error(ErrorKind::RankAborted, "{} called rondo_abort()",
+                                             communicator.membership().rank_text(communicator.rank()))));
+    await_flight_file();  // the caller may end the process
     return {};
   });
 }
@@ -314,8 +312,17 @@ rondo_status_t rondo_last_algorithm(rondo_comm_t comm, const char** name) {
 rondo_status_t rondo_transport(rondo_comm_t comm, int peer, const char** name) {
   return query("rondo_transport", comm, "name", name, [&](const Communicator& of) -> Result<const char*> {
     if (peer < 0 || peer >= of.size())
-      return error(Code::InvalidArgument, "peer is {}: it must be from 0 to {}", peer, of.size() - 1);
+      return error(ErrorKind::RankOutOfRange, "peer is {}: it must be from 0 to {}", peer, of.size() - 1);
     return of.transport_to(peer);
+  });
+}
+
+rondo_status_t rondo_gone_ranks(rondo_comm_t comm, int* ranks, int* nranks) {
+  return query("rondo_gone_ranks", comm, "nranks", nranks, [&](const Communicator& of) -> Result<int> {
+    if (ranks == nullptr) return api::null_argument("ranks");
+    const std::vector<int> gone = of.membership().gone_ranks();
+    std::copy(gone.begin(), gone.end(), ranks);
+    return static_cast<int>(gone.size());
   });
 }
 
@@ -323,7 +330,9 @@ rondo_status_t rondo_async_error(rondo_comm_t comm, rondo_status_t* status) {
   return guarded("rondo_async_error", nullptr, [&]() -> Status {
     if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
     if (status == nullptr) return api::null_argument("status");
-    *status = static_cast<rondo_status_t>(comm->communicator->membership().cause().code());
+    const Status cause = comm->communicator->membership().cause();
+    if (!cause.ok()) await_flight_file();  // the caller may end the process
+    *status = static_cast<rondo_status_t>(cause.code());
     return {};
   });
 }

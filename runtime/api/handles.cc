@@ -3,7 +3,10 @@
 
 #include <atomic>
 
+#include "base/error_kinds.h"
 #include "comm/group.h"
+#include "health/flight_file.h"
+#include "health/trace.h"
 
 namespace rondo::api {
 namespace {
@@ -40,21 +43,21 @@ bool is_cuda_stream(rondo_stream_t stream) {
 Status why_not_live(rondo_comm_t comm) {
   if (comm == nullptr) return null_argument("comm");
   if (comm->mark != kCommMark)
-    return Status(Code::InvalidArgument, "comm is not a communicator, or one that was destroyed");
+    return Status(ErrorKind::NoSuchHandle, "comm is not a communicator, or one that was destroyed");
   if (comm->communicator->membership().failed()) return comm->communicator->membership().cause();
   if (comm->communicator->only_quiesced())
-    return Status(Code::InvalidUsage,
+    return Status(ErrorKind::CommFinished,
                   "rondo_quiesce() has ended the calls on comm; only rondo_leave(), rondo_destroy() and the "
                   "queries are allowed now");
-  return Status(Code::InvalidUsage, "comm was finalized; only rondo_destroy() is allowed now");
+  return Status(ErrorKind::CommFinished, "comm was finalized; only rondo_destroy() is allowed now");
 }
 
 Result<Queue*> queue_of(rondo_stream_t stream) {
   if (stream == nullptr) return static_cast<Queue*>(nullptr);
   if (is_cuda_stream(stream))
-    return Status(Code::InvalidArgument, "stream is a CUDA stream, which is not possible here");
+    return Status(ErrorKind::RankWithoutGpu, "stream is a CUDA stream, which is not possible here");
   if (stream->mark != kStreamMark)
-    return Status(Code::InvalidArgument,
+    return Status(ErrorKind::NoSuchHandle,
                   "stream is not a queue from rondo_queue_create(), or one that was destroyed");
   return stream->queue.get();
 }
@@ -69,7 +72,7 @@ Result<Queue*> place_of(rondo_stream_t stream, CallPlace& place) {
 Status check_event(rondo_event_t event) {
   if (event == nullptr) return null_argument("event");
   if (event->mark != kEventMark)
-    return Status(Code::InvalidArgument, "event is not one from rondo_event_create(), or it was destroyed");
+    return Status(ErrorKind::NoSuchHandle, "event is not one from rondo_event_create(), or it was destroyed");
   return {};
 }
 
@@ -78,13 +81,15 @@ Status unmade(rondo_comm_t comm) {
   return comm->communicator->membership().fail(out_of_memory());
 }
 
-Status null_argument(const char* name) { return error(Code::InvalidArgument, "{} is NULL", name); }
+Status null_argument(const char* name) { return error(ErrorKind::NullArgument, "{} is NULL", name); }
 
 rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm) {
   if (status.ok() || status.code() == Code::InProgress) return static_cast<rondo_status_t>(status.code());
   const bool known = comm != nullptr && comm->mark == kCommMark;
+  await_flight_file();  // the caller may end the process
+  if (known && comm->communicator->membership().failed()) flush_trace();
   const std::string text = fmt::format(
-      "{}: {}", call, (known ? comm->communicator->membership().recorder().named(status) : status).message());
+      "{}: {}", call, (known ? comm->communicator->membership().recorder().named(status) : status).text());
   if (!is_thread_over) thread_errors.latest = text;
   if (known) {
     std::lock_guard lock(comm->mutex);
@@ -97,7 +102,7 @@ rondo_status_t answer(const char* call, const Status& status, rondo_comm_t comm)
 uint64_t latest_error_number() { return errors.load(); }
 
 void note_refused(rondo_status_t status) {
-  if (!is_thread_over) note_refusal(Status(static_cast<Code>(status), thread_errors.latest));
+  if (!is_thread_over) note_refusal(Status::of_text(static_cast<Code>(status), thread_errors.latest));
 }
 
 void note_for_thread() {
@@ -126,6 +131,6 @@ const char* rondo_last_error(rondo_comm_t comm) {
   }
   // Includes a failure that no call has reported yet.
   if (comm->last_error.empty() && comm->communicator->membership().failed())
-    comm->last_error = comm->communicator->membership().cause().message();
+    comm->last_error = comm->communicator->membership().cause().text();
   return comm->last_error.c_str();
 }

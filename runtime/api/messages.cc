@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API's sends and receives.
+#include "base/error_kinds.h"
 #include "call/check.h"
 #include "call/user_types.h"
 #include "comm/group.h"
 #include "handles.h"
+#include "health/trace.h"
 
 namespace {
 
@@ -37,13 +39,13 @@ Status check_message(const UserArgs& given, const Site& site, bool receives) {
   const int least = receives ? RONDO_ANY_SOURCE : 0;
   const int size = site.communicator->size();
   if (given.peer < least || given.peer >= size)
-    return error(Code::InvalidArgument, "peer is {}: it must be from 0 to {}{}", given.peer, size - 1,
+    return error(ErrorKind::RankOutOfRange, "peer is {}: it must be from 0 to {}{}", given.peer, size - 1,
                  receives ? ", or RONDO_ANY_SOURCE" : "");
   if (given.tag < least)
     return error(Code::InvalidArgument, "tag is {}: it must be at least 0{}", given.tag,
                  receives ? ", or RONDO_ANY_TAG" : "");
   if (given.count > SIZE_MAX / 2 / site.type_bytes)
-    return error(Code::InvalidArgument, "count is {}, more than memory can hold", given.count);
+    return error(ErrorKind::CountTooLarge, "count is {}, more than memory can hold", given.count);
   if (given.count != 0 && given.buf == nullptr) return api::null_argument("buf");
   return {};
 }
@@ -80,7 +82,8 @@ UserMessage send_of(const UserArgs& given, const Site& site) {
                                          .bytes = given.count * site.type_bytes,
                                          .type_bytes = site.type_bytes,
                                          .peer = given.peer,
-                                         .tag = given.tag}};
+                                         .tag = given.tag,
+                                         .began_ns = trace_now_ns()}};
 }
 
 void fill_in(const RecvRequest& got, void* receipt) {
@@ -93,7 +96,8 @@ UserMessage recv_of(void* buf, const UserArgs& given, const Site& site, rondo_re
                       .capacity = given.count * site.type_bytes,
                       .type_bytes = site.type_bytes,
                       .peer = given.peer,
-                      .tag = given.tag},
+                      .tag = given.tag,
+                      .began_ns = trace_now_ns()},
           receipt != nullptr ? fill_in : nullptr, receipt};
 }
 
@@ -119,7 +123,7 @@ Status clear(rondo_request_t* request) {
 Status check_request(rondo_request_t request) {
   if (request == nullptr) return api::null_argument("request");
   if (request->mark != api::kRequestMark)
-    return Status(Code::InvalidArgument,
+    return Status(ErrorKind::NoSuchHandle,
                   "request is not one from rondo_isend() or rondo_irecv(), or it was freed");
   return {};
 }
@@ -192,7 +196,7 @@ rondo_status_t rondo_request_tell(rondo_request_t request, rondo_request_fn fn, 
     RONDO_TRY(check_request(request));
     if (fn == nullptr) return api::null_argument("fn");
     request->requests->tell(*request->request, [fn, user](const Status& status) {
-      fn(static_cast<rondo_status_t>(status.code()), status.message().c_str(), user);
+      fn(static_cast<rondo_status_t>(status.code()), status.text().c_str(), user);
     });
     return {};
   });

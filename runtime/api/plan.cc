@@ -3,9 +3,12 @@
 #include "rondo/plan.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <span>
 
 #include "algorithms/algorithm.h"
+#include "base/error_kinds.h"
 #include "formats/msccl_xml.h"
 #include "plan_handle.h"
 #include "schedule/verifier.h"
@@ -24,9 +27,21 @@ using api::check_struct;
 using api::guarded;
 
 constexpr int kMaxProofSlots = 8;
+constexpr int kMaxWeight = 64;
+
+/// The weights of a call, for which its group is right.
+Result<std::span<const int>> weights_of(const rondo_plan_call_t& call) {
+  if (call.size < sizeof call || call.weights == nullptr) return std::span<const int>();
+  const std::span<const int> weights(call.weights, static_cast<size_t>(call.group));
+  for (size_t i = 0; i != weights.size(); ++i)
+    if (weights[i] < 1 || weights[i] > kMaxWeight)
+      return error(Code::InvalidArgument, "call->weights[{}] is {}: expected 1 to {}", i, weights[i],
+                   kMaxWeight);
+  return weights;
+}
 
 Result<Shape> shape_of(const rondo_plan_call_t* call) {
-  RONDO_TRY(check_struct("call", call));
+  RONDO_TRY(check_struct("call", call, offsetof(rondo_plan_call_t, weights)));  // callers may be older
   if (call->collective == nullptr) return api::null_argument("call->collective");
   const auto kind = collective_by_name(call->collective);
   if (!kind) return error(Code::InvalidArgument, "call->collective: {}", no_collective(call->collective));
@@ -39,18 +54,22 @@ Result<Shape> shape_of(const rondo_plan_call_t* call) {
     return error(Code::InvalidArgument, "call->group is {}: expected 1 to {}", call->group, call->ranks);
   Shape shape{.kind = *kind, .nranks = call->ranks, .root = has_root(*kind) ? call->root : 0};
   shape.levels = call->group;
+  RONDO_TRY_ASSIGN(shape.weights, weights_of(*call));
   return shape;
 }
 
 Result<std::unique_ptr<rondo_plan>> plan_of(const Algorithm& row, const Shape& shape, int group) {
-  if (!row.supports(shape))
-    return error(Code::Unsupported, "{} by {} does not serve {} rank{}{}", collective_name(shape.kind),
-                 row.name, shape.nranks, shape.nranks == 1 ? "" : "s",
-                 group == 1 ? "" : fmt::format(" in groups of {}", group));
+  const bool ignores_weights = !row.has_shares && !shape.weights.empty();
+  if (!row.supports(shape) || ignores_weights)
+    return error(ErrorKind::AlgorithmCannot, "{} by {} does not serve {} rank{}{}{}",
+                 collective_name(shape.kind), row.name, shape.nranks, shape.nranks == 1 ? "" : "s",
+                 group == 1 ? "" : fmt::format(" in groups of {}", group),
+                 shape.weights.empty() ? "" : " with weights");
   auto plan = std::make_unique<rondo_plan>();
   plan->name = row.name;
-  plan->shape = shape;
   for (int rank = 0; rank != shape.nranks; ++rank) plan->ranks.push_back(row.build(shape, rank));
+  plan->shape = shape;
+  plan->shape.weights = {};  // the caller's; only what builds Schedules reads them
   return plan;
 }
 
@@ -130,7 +149,7 @@ rondo_status_t rondo_plan_found(rondo_plan_t* plan, const rondo_plan_call_t* cal
     const RanksOfMachine ranks = ranks_of(*topology, shape.nranks);
     const std::string_view name = algorithm;
     if (name.starts_with("file:") || !FoundPlans::have(shape.kind, name))
-      return error(Code::Unsupported, "{} has no plan '{}' by the links of a machine",
+      return error(ErrorKind::NoSuchPlan, "{} has no plan '{}' by the links of a machine",
                    collective_name(shape.kind), name);
     if (name == kForest) {
       RONDO_TRY_ASSIGN(std::unique_ptr<rondo_plan> made, forest_plan(ranks, shape));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "handles.h"
 #include "rondo/plan.h"
 #include "schedule/schedule.h"
@@ -44,7 +45,7 @@ namespace rondo::api {
 
 inline Status check_plan(rondo_plan_t plan) {
   if (plan == nullptr) return null_argument("plan");
-  if (plan->mark != rondo_plan::kMark) return error(Code::InvalidArgument, "plan: not one, or freed");
+  if (plan->mark != rondo_plan::kMark) return error(ErrorKind::NoSuchHandle, "plan: not one, or freed");
   return {};
 }
 

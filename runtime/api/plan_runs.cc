@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/error_kinds.h"
 #include "plan_handle.h"
 #include "schedule/simulator.h"
 #include "synthesis/plan_time.h"
@@ -30,7 +31,7 @@ constexpr rondo_plan_network_t kDefaultNetwork = RONDO_PLAN_NETWORK_INITIALIZER;
 
 Status check_run(rondo_plan_run_t run) {
   if (run == nullptr) return api::null_argument("run");
-  if (run->mark != rondo_plan_run::kMark) return error(Code::InvalidArgument, "run: not one, or freed");
+  if (run->mark != rondo_plan_run::kMark) return error(ErrorKind::NoSuchHandle, "run: not one, or freed");
   return {};
 }
 
@@ -58,8 +59,8 @@ Status check_size(const rondo_plan& plan, int tiles) {
       for (const Step& step : lane.steps)
         if (step.has(kSend)) messages += static_cast<int64_t>(schedule.peer_sets[step.send_set].size());
   if (messages * tiles <= kMaxMessages) return {};
-  return error(Code::Unsupported, "it has {} messages in {} tile{}: expected at most {}", messages * tiles,
-               tiles, tiles == 1 ? "" : "s", kMaxMessages);
+  return error(ErrorKind::TooLargeToPlan, "it has {} messages in {} tile{}: expected at most {}",
+               messages * tiles, tiles, tiles == 1 ? "" : "s", kMaxMessages);
 }
 
 /// The chunk of the longer buffer that a Step moves; if it moves several, the first.

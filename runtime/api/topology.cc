@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/error_kinds.h"
 #include "base/settings.h"
 #include "formats/nccl_xml.h"
 #include "graph/known_machines.h"
@@ -48,10 +49,10 @@ Result<rondo_topology_config_t> rondo::api::checked(const rondo_topology_config_
   const rondo_topology_config_t& config = given != nullptr ? *given : kDefaults;
   RONDO_TRY(check_struct("config", &config));
   if (config.p2p_below_switches < -1 || config.p2p_below_switches > 1)
-    return error(Code::InvalidArgument, "config->p2p_below_switches is {}: expected -1, 0 or 1",
+    return error(ErrorKind::ConfigInvalid, "config->p2p_below_switches is {}: expected -1, 0 or 1",
                  config.p2p_below_switches);
   if (config.hosts < 1 || config.hosts > kMaxHosts)
-    return error(Code::InvalidArgument, "config->hosts is {}: expected 1 to {}", config.hosts, kMaxHosts);
+    return error(ErrorKind::ConfigInvalid, "config->hosts is {}: expected 1 to {}", config.hosts, kMaxHosts);
   return config;
 }
 
@@ -99,9 +100,9 @@ Status rondo::api::write_text(const std::string& text, const char* path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
                                                      std::fclose);
   FILE* const file = to_output ? stdout : opened.get();
-  if (file == nullptr) return system_error(path, errno);
+  if (file == nullptr) return system_error(path, errno, ErrorKind::FileUnreadable);
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  return whole ? Status() : system_error(path, errno);
+  return whole ? Status() : system_error(path, errno, ErrorKind::FileUnreadable);
 }
 
 rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "detect/detect_machine.h"
 #include "graph/machine.h"
 #include "graph/paths.h"
@@ -76,7 +77,7 @@ inline double gigabytes(const Rational& kBps) { return kBps.approximate() / 1e6;
 inline Status check_topology(rondo_topology_t topology, const char* name = "topology") {
   if (topology == nullptr) return null_argument(name);
   if (topology->mark != rondo_topology::kMark)
-    return error(Code::InvalidArgument, "{}: not one, or freed", name);
+    return error(ErrorKind::NoSuchHandle, "{}: not one, or freed", name);
   return {};
 }
 
@@ -89,11 +90,11 @@ inline Status check_index(const char* name, int index, size_t count) {
 
 /// The caller's struct may be of a later version of the header, and longer; never shorter than the first.
 template <typename Struct>
-Status check_struct(const char* name, const Struct* given) {
+Status check_struct(const char* name, const Struct* given, size_t least_bytes = sizeof(Struct)) {
   if (given == nullptr) return null_argument(name);
-  if (given->size >= sizeof(Struct)) return {};
-  return error(Code::InvalidArgument, "{}->size is {}: set it to sizeof(*{}), {} or more", name, given->size,
-               name, sizeof(Struct));
+  if (given->size >= least_bytes) return {};
+  return error(ErrorKind::StructSizeUnknown, "{}->size is {}: set it to sizeof(*{}), {} or more", name,
+               given->size, name, sizeof(Struct));
 }
 
 /// As most functions of the header have it.

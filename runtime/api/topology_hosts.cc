@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error_kinds.h"
 #include "comm/group.h"
 #include "formats/host_kind.h"
 #include "topology_handle.h"
@@ -19,14 +20,14 @@ std::string statement_of(const Result<Machine>& machine, const Membership& membe
   const Status& status = machine.status();
   const auto code = static_cast<char>(status.code());
   if (machine.ok()) return code + host_kind_text(machine.value());
-  return code + fmt::format("{}: {}", membership.rank_text(membership.rank()), status.message());
+  return code + fmt::format("{}: {}", membership.rank_text(membership.rank()), status.text());
 }
 
 /// The machine out of a statement, or the error.
 Result<Machine> machine_of_statement(std::string_view statement, const std::string& source) {
   const auto code = static_cast<Code>(statement[0]);
   statement.remove_prefix(1);
-  if (code != Code::Ok) return Status(code, std::string(statement));
+  if (code != Code::Ok) return Status::of_text(code, std::string(statement));
   return machine_of_host_kind(statement, source);
 }
 
@@ -86,7 +87,7 @@ class HostSurvey {
     for (int rank = 0; rank != communicator_.size(); ++rank) {
       const Opening& opening = openings_[static_cast<size_t>(rank)];
       if (opening.p2p_below_switches != openings_[0].p2p_below_switches)
-        return error(Code::Mismatch,
+        return error(ErrorKind::RanksDisagree,
                      "ranks disagree: config->p2p_below_switches is {} at rank 0 and {} at rank {}",
                      openings_[0].p2p_below_switches, opening.p2p_below_switches, rank);
     }
@@ -145,7 +146,7 @@ rondo_status_t rondo_topology_detect_all(rondo_topology_t* topology, rondo_comm_
     RONDO_TRY(refuse_in_group("detecting the hosts of a communicator"));
     RONDO_TRY_ASSIGN(const rondo_topology_config_t known, api::checked(config));
     if (known.hosts != 1)
-      return error(Code::InvalidArgument,
+      return error(ErrorKind::ConfigInvalid,
                    "config->hosts is {}: expected 1, as the communicator has its hosts", known.hosts);
     HostSurvey survey(*communicator);
     std::string own;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "review/differences.h"
 #include "review/faults.h"
 #include "review/host_faults.h"
@@ -39,7 +40,7 @@ constexpr double kNoLimit = -1;
 Status check_review(rondo_topology_review_t review) {
   if (review == nullptr) return api::null_argument("review");
   if (review->mark != rondo_topology_review::kMark)
-    return error(Code::InvalidArgument, "review: not one, or freed");
+    return error(ErrorKind::NoSuchHandle, "review: not one, or freed");
   return {};
 }
 

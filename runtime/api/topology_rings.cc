@@ -101,9 +101,7 @@ Result<Evaluation> evaluated_orders(const NcclGraph& graph, const std::string& s
                                     const TopologyGraph& links) {
   RONDO_TRY_ASSIGN(const NcclOrders orders, orders_of(graph, source, links, links.gpus()));
   const auto load = ring_load(links, links.gpus(), orders.channels, orders.use);
-  if (!load.ok())
-    return Status(load.status().code(),
-                  fmt::format("{}:{}: {}", source, graph.line, load.status().message()));
+  if (!load.ok()) return load.status().within(fmt::format("{}:{}", source, graph.line));
   return Evaluation{load.value().bus_kBps, describe_busiest(links, load.value())};
 }
 

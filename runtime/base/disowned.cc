@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 
 // All accesses are relaxed: fork() copies the counter, and the sentences are constants.
@@ -27,9 +29,16 @@ void disown_descriptors() {
       std::memory_order_relaxed);
 }
 
+namespace {
+
+/// The handler is there before any fork.
+[[maybe_unused]] const int when_loaded = (InUse(), 0);
+
+}  // namespace
+
 Status refuse_disowned() {
   const char* why = why_disowned.load(std::memory_order_relaxed);
-  return why == nullptr ? Status() : Status(Code::InvalidUsage, why);
+  return why == nullptr ? Status() : Status(ErrorKind::AfterFork, why);
 }
 
 }  // namespace rondo

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <random>
 
+#include "base/error_kinds.h"
 #include "base/fd.h"
 
 namespace rondo {
@@ -49,16 +50,19 @@ std::string file_contents(const std::string& path, size_t max_bytes) {
 }
 
 Status replace_file(const std::string& path, std::string_view text) {
-  const std::string draft = fmt::format("{}.{:08x}", path, std::random_device()());
+  // Hidden, as one that a killed process leaves is not meant by "*".
+  const size_t name = path.rfind('/') + 1;
+  const std::string draft =
+      fmt::format("{}.{}.{:08x}", path.substr(0, name), path.substr(name), std::random_device()());
   constexpr mode_t kReadable = 0666;  // as umask allows
   const Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadable));
-  if (!file.valid()) return system_error("cannot write " + path, errno);
+  if (!file.valid()) return system_error("cannot write " + path, errno, ErrorKind::FileUnwritable);
   int error_number = write_all(file, text);
   if (error_number == 0 && (::fsync(file.get()) != 0 || ::rename(draft.c_str(), path.c_str()) != 0))
     error_number = errno;
   if (error_number == 0) return {};
   ::unlink(draft.c_str());
-  return system_error("cannot write " + path, error_number);
+  return system_error("cannot write " + path, error_number, ErrorKind::FileUnwritable);
 }
 
 }  // namespace rondo

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/error_kinds.h"
 #include "base/shared_segment.h"
 
 namespace rondo {
@@ -37,11 +38,11 @@ Result<std::optional<std::vector<Fd>>> HandleExchange::receive(std::span<std::by
                                                                uint32_t kind) const {
   RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket_, message));
   if (!arrived) return std::optional<std::vector<Fd>>();
-  if (arrived->bytes == 0) return error(Code::RemoteError, "{} left while memory was shared", peer_);
+  if (arrived->bytes == 0) return error(ErrorKind::SharingFailed, "{} left while memory was shared", peer_);
   Head head;
   std::memcpy(&head, message.data(), sizeof head);
   if (arrived->bytes != message.size() || head != Head{kind, static_cast<uint32_t>(message.size())})
-    return error(Code::RemoteError, "{} sent something else while memory was shared", peer_);
+    return error(ErrorKind::SharingFailed, "{} sent something else while memory was shared", peer_);
   return std::optional(std::move(arrived->attached));
 }
 

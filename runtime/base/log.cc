@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/error_kinds.h"
+#include "base/fd.h"
+#include "base/file_name.h"
 #include "base/settings.h"
 #include "base/words.h"
 
@@ -34,7 +41,7 @@ Result<Level> level_named(Setting which, const std::string& text, std::span<cons
     if (same_word(text, row.name)) return row.level;
     names.push_back(row.name);
   }
-  return error(Code::InvalidArgument, "{} is '{}', which is not a log level; expected one of {}{}",
+  return error(ErrorKind::SettingInvalid, "{} is '{}', which is not a log level; expected one of {}{}",
                setting_info(which).variable, text, fmt::join(names, ", "), did_you_mean(text, names));
 }
 
@@ -45,10 +52,60 @@ Result<Level> wanted_level() {
   return Level::warn;
 }
 
+/// Adds lines to the file of RONDO_LOG_FILE, or to standard error without one. The file is opened for each
+/// line: a program may close descriptors that it does not know, or fork, and files are moved away.
+class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  static const std::shared_ptr<LogSink>& get() {
+    static auto& one = *new std::shared_ptr<LogSink>(new LogSink);  // never freed, as the logger
+    return one;
+  }
+  void set_file(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (name == name_) return;
+    name_ = name;
+    is_usable_ = true;
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    const std::string_view text(line.data(), line.size());
+    if (!name_.empty() && is_usable_ && is_added(text)) return;
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  }
+  void flush_() override {}
+
+  /// Whether it is in the file. The first failure is said on standard error, to which the log goes from then
+  /// on.
+  bool is_added(std::string_view line) {
+    const std::string path = expanded_file_name(name_);
+    constexpr mode_t kReadable = 0666;  // as umask allows
+    errno = 0;
+    // A pipe without a reader must not make a call wait.
+    const Fd file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, kReadable));
+    if (file.valid() && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()))
+      return true;
+    is_usable_ = false;
+    const Status why =
+        system_error("cannot write " + path, errno == 0 ? ENOSPC : errno, ErrorKind::FileUnwritable);
+    fmt::print(stderr, "rondo: {}: {}; the log goes to standard error\n",
+               setting_info(Setting::LogFile).variable, why.message());
+    return false;
+  }
+
+  std::string name_;        // with marks; empty: standard error
+  bool is_usable_ = false;  // nothing has gone wrong with the file yet
+};
+
 spdlog::logger& logger() {
   static spdlog::logger& one = *[] {
     // Never freed: threads may log during process exit.
-    auto* made = new spdlog::logger("rondo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    static_cast<void>(read_log_file());  // said when the first communicator is created
+    auto* made = new spdlog::logger("rondo", LogSink::get());
     made->set_pattern("[%H:%M:%S.%e %P rondo %l] %v");
     const auto level = wanted_level();
     made->set_level(level.ok() ? level.value() : Level::warn);
@@ -68,13 +125,20 @@ Level level_of(LogLevel level) {
 
 }  // namespace
 
+Status read_log_file() {
+  const std::string name = setting(Setting::LogFile).value_or("");
+  RONDO_TRY(check_file_name(setting_info(Setting::LogFile).variable, name, "hp"));
+  LogSink::get()->set_file(name);
+  return {};
+}
+
 Status read_log_level() {
   const auto level = wanted_level();
   logger().set_level(level.ok() ? level.value() : Level::warn);
   if (level.ok() || setting(Setting::Log)) return level.status();
   // NCCL ignores unknown values, and programs written for it rely on that.
   static std::once_flag once;
-  std::call_once(once, [&] { log().warn("{}", level.status().message()); });
+  std::call_once(once, [&] { log().warn("{}", level.status().text()); });
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/error_kinds.h"
 #include "base/file_contents.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -74,7 +75,7 @@ class Lines {
     std::string shown(line_.substr(0, kMaxShown));
     for (char& c : shown)
       if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-    return error(Code::InvalidArgument, "line {} is '{}', expected '{}'", number_, shown, expected);
+    return error(ErrorKind::FileMalformed, "line {} is '{}', expected '{}'", number_, shown, expected);
   }
 
  private:
@@ -122,8 +123,8 @@ std::string processor_text() {
 Result<std::string> saved_costs_path() {
   if (auto named = setting(Setting::Calibration)) {
     if (parse_switch(*named) == false)
-      return error(Code::InvalidArgument, "RONDO_CALIBRATION is {}: measured costs are neither kept nor used",
-                   *named);
+      return error(ErrorKind::CostsNotKept,
+                   "RONDO_CALIBRATION is {}: measured costs are neither kept nor used", *named);
     return *std::move(named);
   }
   const auto is_absolute = [](const std::optional<std::string>& path) {
@@ -134,7 +135,7 @@ Result<std::string> saved_costs_path() {
     folder = setting(Setting::Home);
     if (!is_absolute(folder))
       return error(
-          Code::InvalidArgument,
+          ErrorKind::CostsNotKept,
           "there is no folder for measured costs: neither XDG_CACHE_HOME nor HOME is an absolute path");
     *folder += "/.cache";
   }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "base/words.h"
 
 namespace rondo {
@@ -22,13 +23,14 @@ constexpr SettingInfo kRows[] = {
 
 constexpr std::string_view kPrefix = "RONDO_";
 
-// Read not by the library but by libnccl.so.2, librondo-heap.so, the benchmarks, the scripts in tools/ and
-// the tests.
+// Read not by the library but by libnccl.so.2, librondo-heap.so, the Python package, the benchmarks, the
+// scripts in tools/ and the tests.
 constexpr std::string_view kReadElsewhere[] = {
     "RONDO_NCCL_VERSION", "RONDO_NCCL_BANNER", "RONDO_BENCH_TARGET",  "RONDO_WERROR",
     "RONDO_JOBS",         "RONDO_CUDA",        "RONDO_TORCH",         "RONDO_TORCH_ENV",
     "RONDO_TORCH_PYTHON", "RONDO_TEST_DATA",   "RONDO_TORCH_BACKEND", "RONDO_TORCH_VERSION",
-    "RONDO_FAULT_TRIALS", "RONDO_FAULT_SEED",  "RONDO_FUZZ_SECONDS",  "RONDO_HEAP_FROM"};
+    "RONDO_FAULT_TRIALS", "RONDO_FAULT_SEED",  "RONDO_FUZZ_SECONDS",  "RONDO_HEAP_FROM",
+    "RONDO_SERVE"};
 constexpr std::string_view kReadByTests[] = {"RONDO_TEST_", "RONDO_STANDIN_"};  // and whatever follows
 
 bool is_known(std::string_view name) {
@@ -65,7 +67,7 @@ Result<int64_t> number_setting(Setting which, int64_t least, int64_t most, int64
   int64_t value = 0;
   const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (failure != std::errc() || end != text->data() + text->size() || value < least || value > most)
-    return error(Code::InvalidArgument, "{} is '{}': it must be a whole number from {} to {}",
+    return error(ErrorKind::SettingInvalid, "{} is '{}': it must be a whole number from {} to {}",
                  setting_info(which).variable, *text, least, most);
   return value;
 }
@@ -75,7 +77,7 @@ Result<int64_t> size_setting(Setting which, int64_t least, int64_t most, int64_t
   if (!text) return otherwise;
   const auto bytes = parse_size(*text);
   if (!bytes || std::cmp_less(*bytes, least) || std::cmp_greater(*bytes, most))
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::SettingInvalid,
                  "{} is '{}': it must be a number of bytes from {} to {}, for example 64K or 1M",
                  setting_info(which).variable, *text, least, most);
   return static_cast<int64_t>(*bytes);
@@ -85,7 +87,7 @@ Result<bool> switch_setting(Setting which, bool otherwise) {
   const auto text = setting(which);
   if (!text) return otherwise;
   if (const auto value = parse_switch(*text)) return *value;
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::SettingInvalid,
                "{} is '{}': it must be 1, yes, true or on, or else 0, no, false or off",
                setting_info(which).variable, *text);
 }
@@ -97,7 +99,7 @@ Result<int64_t> seconds_setting_ms(Setting which, int64_t otherwise_ms) {
   char* end = nullptr;
   const double seconds = std::strtod(text->c_str(), &end);
   if (*end != '\0' || !(seconds >= 0.001) || seconds > kMaxSeconds)
-    return error(Code::InvalidArgument, "{} is '{}': it must be a number of seconds from 0.001 to 1e9",
+    return error(ErrorKind::SettingInvalid, "{} is '{}': it must be a number of seconds from 0.001 to 1e9",
                  setting_info(which).variable, *text);
   return static_cast<int64_t>(std::ceil(seconds * 1000));
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <poll.h>
@@ -10,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/error_kinds.h"
 
 namespace rondo {
 namespace {
@@ -19,11 +22,11 @@ Status check(const Fd& memfd, size_t bytes) {
   struct stat found {};
   if (::fstat(memfd.get(), &found) != 0) return system_error("a descriptor of shared memory", errno);
   if (static_cast<size_t>(found.st_size) != bytes)
-    return error(Code::RemoteError, "the peer's shared memory has {} bytes instead of {}", found.st_size,
-                 bytes);
+    return error(ErrorKind::SharingFailed, "the peer's shared memory has {} bytes instead of {}",
+                 found.st_size, bytes);
   const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-    return error(Code::RemoteError, "the peer's shared memory is not sealed against shrinking");
+    return error(ErrorKind::SharingFailed, "the peer's shared memory is not sealed against shrinking");
   return {};
 }
 
@@ -89,6 +92,9 @@ SharedSegment::~SharedSegment() {
 }
 
 Result<SharedSegment::Made> SharedSegment::make(size_t bytes) {
+  rlimit limit{};  // beyond it, ftruncate() would end the process by a signal
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+    return system_error(fmt::format("sizing {} bytes of shared memory", bytes), EFBIG);
   Fd memfd(::memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memfd.valid()) return system_error("memfd_create for shared memory", errno);
   if (::ftruncate(memfd.get(), static_cast<off_t>(bytes)) != 0)
@@ -131,10 +137,12 @@ Result<bool> try_to_send_descriptors(const Fd& socket, std::span<const std::byte
   } while (sent < 0 && errno == EINTR);
   if (sent == static_cast<ssize_t>(copy.size())) return true;
   if (sent >= 0)
-    return error(Code::SystemError, "passing shared memory: {} of {} bytes were sent", sent, copy.size());
+    return error(ErrorKind::SharingFailed, "passing shared memory: {} of {} bytes were sent", sent,
+                 copy.size())
+        .as(Code::SystemError);
   if (errno == EAGAIN) return false;
   if (errno == EPIPE || errno == ECONNRESET)
-    return error(Code::RemoteError, "the peer left before it took shared memory");
+    return error(ErrorKind::SharingFailed, "the peer left before it took shared memory");
   return system_error("passing shared memory to the peer", errno);
 }
 
@@ -145,7 +153,9 @@ Status send_descriptors(const Fd& socket, std::span<const std::byte> message,
     if (sent) return {};
     pollfd ready{socket.get(), POLLOUT, 0};
     if (::poll(&ready, 1, kSendTimeoutMs) == 0)
-      return error(Code::Timeout, "the peer did not take shared memory within {} ms", kSendTimeoutMs);
+      return error(ErrorKind::SharingFailed, "the peer did not take shared memory within {} ms",
+                   kSendTimeoutMs)
+          .as(Code::Timeout);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 
 namespace rondo {
@@ -26,6 +27,16 @@ std::map<uint64_t, std::unique_ptr<BootstrapRoot>>& unclaimed() {
 Result<UniqueId> start_root(int64_t timeout_ms) { return BootstrapRoot::start(timeout_ms, random_secret()); }
 
 void end_root(const UniqueId& id) { BootstrapRoot::claim(id.credentials.session); }
+
+void fail_root(const UniqueId& id, int rank, const Status& cause) {
+  if (const auto root = BootstrapRoot::claim(id.credentials.session)) root->fail(rank, cause);
+}
+
+Status failed_in_init(const Context& context, int rank, const Status& cause) {
+  PeerInfo self = context.self();
+  self.rank = rank;
+  return error(ErrorKind::RankFailedInInit, "{} failed in init: {}", self.text(), cause.message());
+}
 
 Result<UniqueId> BootstrapRoot::start(int64_t timeout_ms, const Secret& secret) {
   RONDO_TRY_ASSIGN(auto context, Context::get());
@@ -68,6 +79,14 @@ void BootstrapRoot::allow(int64_t timeout_ms) {
   });
 }
 
+void BootstrapRoot::fail(int rank, const Status& cause) {
+  context_->event_loop().call([&] { give_up(failed_in_init(*context_, rank, cause)); });
+}
+
+void BootstrapRoot::give_up(const Status& cause) {
+  if (failure_.ok() && !complete_) refuse_all(cause);
+}
+
 void BootstrapRoot::admit(Fd fd) {
   if (timer_ == 0) {
     timer_ = context_->event_loop().after_ms(timeout_ms_, [this] { on_timeout(); });
@@ -81,13 +100,15 @@ void BootstrapRoot::admit(Fd fd) {
 }
 
 void BootstrapRoot::on_message(uint64_t joiner, const ControlMessage& message) {
-  if (message.type == MessageType::Ready) joiners_[joiner].ready = true;
-  if (message.type != MessageType::Registration) return;
   ByteReader reader(message.body);
+  if (message.type == MessageType::Ready) joiners_[joiner].ready = true;
+  if (message.type == MessageType::FailureNotice)
+    joiners_[joiner].failure = FailureNotice::read(reader).status();
+  if (message.type != MessageType::Registration) return;
   const PeerInfo member = PeerInfo::read(reader);
   if (!reader.ok()) return;
   if (const Status failure = take(joiner, member); !failure.ok()) {
-    log().warn("start: {}", failure.message());
+    log().warn("start: {}", failure.text());
     refuse(*joiners_[joiner].socket, failure);
     return;
   }
@@ -99,13 +120,13 @@ Status BootstrapRoot::take(uint64_t joiner, const PeerInfo& member) {
   if (nranks_ == 0) nranks_ = member.nranks;
   if (member.nranks != nranks_) {
     const Status failure =
-        error(Code::Mismatch, "{} was started for {} ranks, {} for {}", member.text(), member.nranks,
-              members_.empty() ? "the others" : members_.begin()->second.text(), nranks_);
+        error(ErrorKind::RankCountsDiffer, "{} was started for {} ranks, {} for {}", member.text(),
+              member.nranks, members_.empty() ? "the others" : members_.begin()->second.text(), nranks_);
     refuse_all(failure);
     return failure;
   }
   if (const auto other = members_.find(member.rank); other != members_.end())
-    return error(Code::InvalidArgument, "{} registered twice: the other is process {} on host {}",
+    return error(ErrorKind::RankTwice, "{} registered twice: the other is process {} on host {}",
                  member.text(), other->second.pid, other->second.host_name);
   joiners_[joiner].rank = member.rank;
   members_[member.rank] = member;
@@ -129,8 +150,10 @@ void BootstrapRoot::on_closed(uint64_t key) {
   context_->event_loop().post([socket = std::shared_ptr<FramedSocket>(std::move(node.mapped().socket))] {});
   const Joiner& gone = node.mapped();
   if (gone.rank < 0 || gone.ready || !failure_.ok()) return;
-  const Status failure =
-      error(Code::RemoteError, "{} died while the ranks were starting", members_[gone.rank].text());
+  const Status failure = gone.failure.ok()
+                             ? error(ErrorKind::RankDiedAtStart, "{} died while the ranks were starting",
+                                     members_[gone.rank].text())
+                             : gone.failure;
   if (!complete_) return refuse_all(failure);
   pass_on(FailureNotice::of_rank(gone.rank, failure));
 }
@@ -156,7 +179,9 @@ std::string BootstrapRoot::who_is_missing(int64_t waited_ms) const {
                      missing.size() == kMaxMissing ? ", ..." : "");
 }
 
-void BootstrapRoot::on_timeout() { refuse_all(Status(Code::Timeout, who_is_missing(timeout_ms_))); }
+void BootstrapRoot::on_timeout() {
+  refuse_all(Status(ErrorKind::RanksDidNotJoin, who_is_missing(timeout_ms_)));
+}
 
 /// Tells whom a long start waits for, and again each time that it has taken three times as long.
 void BootstrapRoot::remind_after(int64_t delay_ms) {

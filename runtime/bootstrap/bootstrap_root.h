@@ -14,6 +14,9 @@
 
 namespace rondo {
 
+/// What the other ranks are told if this process's rank fails in init.
+Status failed_in_init(const Context& context, int rank, const Status& cause);
+
 class BootstrapRoot {
  public:
   /// Starts to listen in this process; returns the id for the ranks.
@@ -22,9 +25,13 @@ class BootstrapRoot {
   /// not in this process.
   static std::unique_ptr<BootstrapRoot> claim(uint64_t session);
   ~BootstrapRoot();
+  /// That local rank cannot start: refuses the others.
+  void fail(int rank, const Status& cause);
   /// Sets how long the ranks may take; no effect once one has connected.
   void allow(int64_t timeout_ms);
 
+  /// The local rank cannot start: refuses those that wait for the table of members. On the service thread.
+  void give_up(const Status& cause);
   /// Sends the notice to the ranks whose edges are not connected yet. On the service thread.
   void pass_on(const FailureNotice& notice);
   /// True if no registered rank needs the root any more. On the service thread.
@@ -35,6 +42,7 @@ class BootstrapRoot {
     std::unique_ptr<FramedSocket> socket;
     int rank = -1;  // once it has registered
     bool ready = false;
+    Status failure;  // that it has reported
   };
   BootstrapRoot(std::shared_ptr<Context> context, Credentials credentials, int64_t timeout_ms);
   void admit(Fd fd);

@@ -8,9 +8,11 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/file_name.h"
 #include "base/saved_costs.h"
 #include "base/settings.h"
 #include "base/words.h"
+#include "ps_server.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
 #include "topology/memory_nodes.h"
@@ -60,22 +62,23 @@ uint64_t identify_host(const std::string& host_name) {
 }  // namespace
 
 Result<std::shared_ptr<Context>> Context::get() {
+  std::shared_ptr<Context> made;  // ends after the lock, which its destructor takes
   std::unique_lock lock(context_mutex());
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
   // Forks wait for the lock, files may be far away, and what opens devices is foreign code that may have
   // locks of its own for forks.
   lock.unlock();
-  RONDO_TRY_ASSIGN(const Fabrics fabrics,
-                   setting(Setting::Transport) ? Result<Fabrics>(Fabrics()) : usable_fabrics());
+  RONDO_TRY_ASSIGN(UsableFabrics fabrics, setting(Setting::Transport) ? Result<UsableFabrics>(UsableFabrics())
+                                                                      : UsableFabrics::find());
   const auto saved = saved_costs();
   lock.lock();
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
   static const int registered = pthread_atfork(before_fork, in_parent, in_child);
   static_cast<void>(registered);
-  std::shared_ptr<Context> made(new Context);
-  made->fabrics_ = fabrics;
+  made.reset(new Context);
+  made->fabrics_ = std::move(fabrics);
   if (saved) made->costs_ = std::make_shared<const HostCosts>(saved->costs);
   RONDO_TRY(made->listen());
   the_context() = made;
@@ -84,10 +87,9 @@ Result<std::shared_ptr<Context>> Context::get() {
 }
 
 Status Context::listen() {
+  RONDO_TRY_ASSIGN(const bool answers_ps, switch_setting(Setting::Ps, true));
   process_ = random_u64();
-  char name[256] = "localhost";
-  ::gethostname(name, sizeof name - 1);
-  host_name_ = name;
+  host_name_ = host_name();
   host_ = identify_host(host_name_);
   RONDO_TRY_ASSIGN(interfaces_, offered_interfaces());
   RONDO_TRY_ASSIGN(tcp_listener_, listen_tcp(tcp_port_));
@@ -96,22 +98,25 @@ Status Context::listen() {
   listeners_ = std::make_unique<Listeners>(*event_loop_);
   listeners_->add(tcp_listener_);
   listeners_->add(unix_listener_);
+  if (answers_ps) ps_ = start_ps_server(*event_loop_);
   return {};
 }
 
 Context::~Context() {
-  if (!event_loop_) return;  // listen() failed, and get() still holds the lock
+  if (!event_loop_) return;  // listen() failed
   {
     std::lock_guard lock(context_mutex());
     if (poller_at_fork == event_loop_.get()) poller_at_fork = nullptr;
   }
+  ps_.reset();
   listeners_.reset();
   event_loop_.reset();
 }
 
-PeerInfo Context::self() const {
+PeerInfo Context::self(const PeerGpu& device) const {
   PeerInfo member;
-  member.endpoint = {host_, process_, fabrics_};
+  member.endpoint = {host_, process_, fabrics_.of_rank(device.bus_id)};
+  member.device = device;
   member.pid = ::getpid();
   member.tcp_port = tcp_port_;
   for (const Interface& one : interfaces_) member.addresses.push_back(one.ip);

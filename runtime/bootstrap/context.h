@@ -13,6 +13,7 @@
 #include "net/event_loop.h"
 #include "net/interfaces.h"
 #include "net/listeners.h"
+#include "net/text_server.h"
 
 namespace rondo {
 
@@ -21,8 +22,8 @@ class Context {
   static Result<std::shared_ptr<Context>> get();
   ~Context();
 
-  /// The PeerInfo of this process; the caller fills in the rank.
-  PeerInfo self() const;
+  /// The PeerInfo of a rank of this process that has that GPU, or none; the caller fills in the rank.
+  PeerInfo self(const PeerGpu& device = {}) const;
   const std::vector<Interface>& interfaces() const { return interfaces_; }
   EventLoop& event_loop() { return *event_loop_; }
   Listeners& listeners() { return *listeners_; }
@@ -37,12 +38,13 @@ class Context {
   uint16_t tcp_port_ = 0;
   std::string host_name_;
   std::vector<Interface> interfaces_;
-  Fabrics fabrics_;  // as usable_fabrics() says
+  UsableFabrics fabrics_;
   std::shared_ptr<const HostCosts> costs_;
   Fd tcp_listener_;
   Fd unix_listener_;
   std::unique_ptr<EventLoop> event_loop_;
   std::unique_ptr<Listeners> listeners_;
+  std::unique_ptr<TextServer> ps_;  // null: rondo-ps does not see this process
 };
 
 }  // namespace rondo

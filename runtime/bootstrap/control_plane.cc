@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "bootstrap/state_query.h"
-#include "flight_recorders.h"
+#include "health/flight_file.h"
+#include "health/flight_recorders.h"
+#include "place_answers.h"
 
 namespace rondo {
 namespace {
@@ -20,6 +23,43 @@ const EndedComm* find_ended(const auto& all, uint64_t communicator) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const EndedComm& one) { return one.communicator == communicator; });
   return found == all.end() ? nullptr : &*found;
+}
+
+/// The ranks of a communicator on this rank's host.
+std::shared_ptr<const std::vector<HereMember>> ranks_here(const std::vector<int>& ranks,
+                                                          const std::vector<PeerInfo>& members,
+                                                          int session_rank) {
+  const auto member = [&](int rank) -> const PeerInfo& { return members[static_cast<size_t>(rank)]; };
+  std::vector<HereMember> here;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const PeerInfo& peer = member(ranks[rank]);
+    if (peer.endpoint.host != member(session_rank).endpoint.host) continue;
+    here.push_back({static_cast<int>(rank), ranks[rank] == session_rank ? ::getpid() : peer.pid});
+  }
+  return std::make_shared<const std::vector<HereMember>>(std::move(here));
+}
+
+/// The lowest rank of this rank's process: threads may be ranks, and begin in any order.
+int process_rank(const std::vector<PeerInfo>& members, int session_rank) {
+  const PeerInfo& own = members[static_cast<size_t>(session_rank)];
+  const auto lowest =
+      std::find_if(members.begin(), members.end(), [&](const PeerInfo& one) { return one.is_beside(own); });
+  return static_cast<int>(lowest - members.begin());
+}
+
+RecordedComm recorded(const Session::Attachment& attachment, const std::vector<PeerInfo>& members,
+                      uint64_t session, int session_rank) {
+  const std::vector<int>& ranks = attachment.ranks;
+  return {.session = session,
+          .session_rank = session_rank,
+          .process_rank = process_rank(members, session_rank),
+          .communicator = attachment.communicator,
+          .rank = static_cast<int>(std::find(ranks.begin(), ranks.end(), session_rank) - ranks.begin()),
+          .size = static_cast<int>(ranks.size()),
+          .transports = attachment.transports,
+          .here = ranks_here(ranks, members, session_rank),
+          .recorder = attachment.recorder,
+          .health = attachment.health};
 }
 
 }  // namespace
@@ -73,11 +113,18 @@ Result<Fd> ControlPlane::dial(int rank, Route route, ConnectRequest purpose, con
   purpose.to_rank = rank;
   const std::vector<Address> addresses = addresses_of(peer, route);
   if (addresses.empty())
-    return error(Code::SystemError, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there",
+    return error(ErrorKind::OnlyLoopback, "{} offers no address but loopback; set RONDO_SOCKET_IFNAME there",
                  peer.text());
-  auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt, contact);
+  Contact furthest = Contact::None;
+  auto fd = dial_any(addresses, credentials_, purpose, deadline, interrupt, &furthest);
+  if (contact != nullptr) *contact = std::max(*contact, furthest);
   if (fd.ok()) return fd;
   const Code code = fd.status().code();
+  // The fault may be at either end, or between them.
+  if (code == Code::Timeout && furthest == Contact::Sought)
+    return fd.status()
+        .within(fmt::format("{} cannot reach {}", member(rank_).text(), peer.text()))
+        .because(ErrorKind::CannotConnect);
   return fd.status().within(code == Code::RemoteError   ? peer.text() + " is gone"
                             : code == Code::SystemError ? "cannot reach " + peer.text()
                                                         : peer.text());
@@ -105,6 +152,7 @@ void ControlPlane::admit(const ConnectRequest& purpose, Fd fd) {
       return;
     }
     case ConnectKind::Inquiry: return answer_inquiry(purpose, fd);
+    case ConnectKind::Place: return answer_place(thread_of(purpose.communicator), std::move(fd));
     case ConnectKind::Register:
     case ConnectKind::Meet: return;  // handled by the root
   }
@@ -209,7 +257,7 @@ void ControlPlane::lose(int rank, const std::string& how) {
   } else if (is_news && unreachable) {
     lose_host_of(rank);
   } else if (is_news) {
-    hear({FailureNotice::of_rank(rank, error(Code::RemoteError, "{} {}", member(rank).text(), end))}, -1);
+    hear({FailureNotice::of_rank(rank, error(ErrorKind::RankDied, "{} {}", member(rank).text(), end))}, -1);
   }
   end_soundings(rank);
 }
@@ -253,13 +301,19 @@ void ControlPlane::apply(const FailureNotice& notice, const Attachment& attachme
       notice.communicator == 0 &&
       std::find(attachment.ranks.begin(), attachment.ranks.end(), notice.rank) != attachment.ranks.end();
   if (member_gone || notice.communicator == attachment.communicator)
-    attachment.health->fail(attachment.recorder->named(notice.status()));
+    record_failure(*attachment.health, attachment.recorder->named(notice.status()));
 }
 
 std::shared_ptr<FlightRecorder> ControlPlane::recorder_of(uint64_t communicator) {
   const std::lock_guard lock(mutex_);
   const auto found = attachments_.find(communicator);
   return found == attachments_.end() ? nullptr : found->second.recorder;
+}
+
+/// The thread that made the communicator; 0: there is no such communicator.
+pid_t ControlPlane::thread_of(uint64_t communicator) {
+  const std::shared_ptr<FlightRecorder> recorder = recorder_of(communicator);
+  return recorder == nullptr ? 0 : recorder->thread();
 }
 
 int ControlPlane::first_gone(std::span<const int> ranks) {
@@ -271,8 +325,9 @@ int ControlPlane::first_gone(std::span<const int> ranks) {
 }
 
 void ControlPlane::attach(Attachment attachment) {
-  remember_recorder(credentials_.session, attachment.communicator, rank_, attachment.recorder,
-                    attachment.health);
+  const RecordedComm comm = recorded(attachment, members_, credentials_.session, rank_);
+  remember_recorder(comm);
+  attachment.recorder->trace_as(trace_track(comm));
   std::lock_guard lock(mutex_);
   for (const FailureNotice& notice : heard_) apply(notice, attachment);
   attachments_[attachment.communicator] = std::move(attachment);
@@ -358,7 +413,7 @@ void ControlPlane::answer_inquiry(const ConnectRequest& purpose, const Fd& fd) {
   answer.put(known);
   // A fresh socket's buffer holds the few bytes of an answer, so this does not wait.
   if (const Status sent = send_message(fd, MessageType::Answer, answer, Deadline::in_ms(0), {}); !sent.ok())
-    log().info("a state query was not answered: {}", sent.message());
+    log().info("a state query was not answered: {}", sent.text());
 }
 
 }  // namespace rondo

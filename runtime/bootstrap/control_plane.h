@@ -61,6 +61,7 @@ class ControlPlane {
   void leave(uint64_t communicator, uint32_t latest);
   std::optional<uint32_t> last_call(int rank, uint64_t communicator);
   bool is_last(uint64_t communicator);
+  void give_up(const Status& cause);
   void notify(const FailureNotice& notice);
   bool await_news(int64_t at_most_ms, const CommState& health);
   Result<bool> await_ends(uint64_t communicator, int64_t for_ms, const Interrupt& interrupt);
@@ -100,6 +101,8 @@ class ControlPlane {
   };
 
   ControlPlane() = default;
+  Status start(const UniqueId& id, int nranks, const PeerGpu& device, int64_t timeout_ms,
+               const Interrupt& superseded, const Interrupt& interrupt);
   Status register_with_root(const UniqueId& id, int nranks, const PeerGpu& device, const Deadline& deadline,
                             const Interrupt& superseded, const Interrupt& interrupt);
   Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded);
@@ -137,6 +140,7 @@ class ControlPlane {
   bool is_departure_known() const;
   void pass_up();
   void all_have(Ended ended);
+  pid_t thread_of(uint64_t communicator);
   void answer_inquiry(const ConnectRequest& purpose, const Fd& fd);
   void apply(const FailureNotice& notice, const Attachment& attachment);
 

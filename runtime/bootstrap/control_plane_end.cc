@@ -11,6 +11,7 @@
 
 #include "base/backoff.h"
 #include "base/disowned.h"
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/park.h"
 #include "base/quiet_thread.h"
@@ -154,7 +155,7 @@ void ControlPlane::take_place() {
 /// later.
 void ControlPlane::judge_missing() {
   for (const int rank : std::exchange(doubted_, {}))
-    hear({FailureNotice::of_rank(rank, error(Code::RemoteError, "{} died", member(rank).text()))}, -1);
+    hear({FailureNotice::of_rank(rank, error(ErrorKind::RankDied, "{} died", member(rank).text()))}, -1);
   bool any = tree_.parent >= 0 && !edges_.contains(tree_.parent);
   if (any) seek(tree_.parent, ConnectKind::Control);
   for (const int child : tree_.children) {
@@ -176,9 +177,9 @@ void ControlPlane::seek(int rank, ConnectKind kind) {
   const std::lock_guard lock(mutex_);
   if (ends_) return;
   if (!seeker_.joinable()) {
-    auto started = try_quiet_thread([this] { look_for_neighbours(); });
+    auto started = try_quiet_thread("rondo-seeker", [this] { look_for_neighbours(); });
     if (!started.ok()) {
-      log().warn("the control tree must wait: {}", started.status().message());
+      log().warn("the control tree must wait: {}", started.status().text());
       dialled_.erase(rank);  // to be dialled again later
       return;
     }
@@ -215,7 +216,7 @@ void ControlPlane::have_reached(int rank, ConnectKind kind, Reached& reached) {
   if (failure.ok()) {
     if (kind == ConnectKind::Control) add_edge(rank, reached.fd.take());
   } else if (failure.code() != Code::RemoteError) {  // it is stopped, or unreachable, or this session ends
-    log().info("{} should be a neighbour in the control tree: {}", member(rank).text(), failure.message());
+    log().info("{} should be a neighbour in the control tree: {}", member(rank).text(), failure.text());
     if (is_silent) judge_silence(rank, reached.began_ns);
   } else if (gone_.insert(rank).second) {
     // If this rank has finished everything, it may just not have heard yet that all have.
@@ -238,7 +239,7 @@ void ControlPlane::lose_host_of(int rank) {
   for (int other = 0; other < size(); ++other) {
     if (member(other).endpoint.host != member(rank).endpoint.host || gone_.contains(other)) continue;
     notices.push_back(FailureNotice::of_rank(
-        other, error(Code::RemoteError, "{} has been unreachable for {} s (RONDO_UNREACHABLE)",
+        other, error(ErrorKind::HostUnreachable, "{} has been unreachable for {} s (RONDO_UNREACHABLE)",
                      member(other).text(), unreachable_s_)));
   }
   hear(std::move(notices), -1);

@@ -3,6 +3,7 @@
 // takes its place in the control tree.
 #include <algorithm>
 
+#include "base/error_kinds.h"
 #include "base/settings.h"
 #include "control_plane.h"
 
@@ -24,19 +25,38 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::join(const UniqueId& id, int
                                                          const Interrupt& interrupt) {
   auto gathering = BootstrapRoot::claim(id.credentials.session);
   if (gathering != nullptr) gathering->allow(timeout_ms);
-  const Deadline deadline = Deadline::in_ms(timeout_ms);
   std::unique_ptr<ControlPlane> session(new ControlPlane);
   RONDO_TRY_ASSIGN(session->context_, Context::get());
   session->bootstrap_root_ = std::move(gathering);
   session->credentials_ = id.credentials;
   session->rank_ = rank;
-  RONDO_TRY_ASSIGN(session->unreachable_s_, number_setting(Setting::Unreachable, 1, 86'400, 5));
-  session->context_->listeners().open(
-      id.credentials, rank,
-      [raw = session.get()](const ConnectRequest& purpose, Fd fd) { raw->admit(purpose, std::move(fd)); });
-  RONDO_TRY(session->register_with_root(id, nranks, device, deadline, superseded, interrupt));
-  RONDO_TRY(session->grow_edges(deadline));
-  return session;
+  const Status started = session->start(id, nranks, device, timeout_ms, superseded, interrupt);
+  if (started.ok()) return session;
+  session->give_up(started);
+  return started;
+}
+
+Status ControlPlane::start(const UniqueId& id, int nranks, const PeerGpu& device, int64_t timeout_ms,
+                           const Interrupt& superseded, const Interrupt& interrupt) try {
+  const Deadline deadline = Deadline::in_ms(timeout_ms);
+  RONDO_TRY_ASSIGN(unreachable_s_, number_setting(Setting::Unreachable, 1, 86'400, 5));
+  context_->listeners().open(id.credentials, rank_,
+                             [this](const ConnectRequest& purpose, Fd fd) { admit(purpose, std::move(fd)); });
+  RONDO_TRY(register_with_root(id, nranks, device, deadline, superseded, interrupt));
+  return grow_edges(deadline);
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+/// Ranks that have no edges yet are told by the root.
+void ControlPlane::give_up(const Status& cause) {
+  if (context_ == nullptr) return;
+  const FailureNotice notice = FailureNotice::of_rank(rank_, failed_in_init(*context_, rank_, cause));
+  context_->event_loop().call([&] {
+    if (bootstrap_root_) bootstrap_root_->give_up(notice.status());
+    if (root_) root_->send(MessageType::FailureNotice, notice.written());
+    hear({notice}, -1);
+  });
 }
 
 /// Gives up on a silent address after kSilence_ms: a host that is down never answers, and its id may have
@@ -59,7 +79,7 @@ Result<Fd> ControlPlane::reach_root(const UniqueId& id, const Deadline& deadline
     if (is_silent && contact == Contact::Made) continue;  // it is busy
     if (contact == Contact::None) return failure;
     const bool is_gone = is_silent || failure.code() == Code::RemoteError;
-    return error(is_gone ? Code::SystemError : failure.code(), "{}: {}", kRootUnreachable, failure.message());
+    return failure.within(kRootUnreachable).as(is_gone ? Code::SystemError : failure.code());
   }
 }
 
@@ -67,13 +87,13 @@ Status ControlPlane::register_with_root(const UniqueId& id, int nranks, const Pe
                                         const Deadline& deadline, const Interrupt& superseded,
                                         const Interrupt& interrupt) {
   RONDO_TRY_ASSIGN(Fd fd, reach_root(id, deadline, superseded));
-  PeerInfo self = context_->self();
+  PeerInfo self = context_->self(device);
   self.rank = rank_;
   self.nranks = nranks;
-  self.device = device;
   ByteWriter registration;
   self.write(registration);
-  constexpr const char* kRootGone = "the bootstrap root died or does not answer";
+  constexpr const char* kRootGone =
+      "the bootstrap root died, failed in init (its own message says why) or does not answer";
   RONDO_TRY(send_message(fd, MessageType::Registration, registration, deadline, interrupt).within(kRootGone));
   constexpr int64_t kGrace_ms = 2000;  // the root times out first: it knows which ranks are missing
   auto reply = receive_message(fd, Deadline::in_ms(deadline.left_ms() + kGrace_ms), interrupt);
@@ -86,7 +106,7 @@ Status ControlPlane::register_with_root(const UniqueId& id, int nranks, const Pe
         [this, process = id.process] {
           {
             const std::lock_guard lock(mutex_);
-            start_health_.fail(error(Code::RemoteError,
+            start_health_.fail(error(ErrorKind::RankDiedAtStart,
                                      "{}, the bootstrap root, died while the ranks were starting",
                                      process_text(members_, process)));
             changed_.notify_all();
@@ -103,7 +123,7 @@ Status ControlPlane::read_table(const ControlMessage& message, int nranks) {
   if (message.type == MessageType::Table && reader.get<int>() == nranks)
     for (int i = 0; i < nranks; ++i) members_.push_back(PeerInfo::read(reader));
   if (members_.empty() || !reader.ok())
-    return Status(Code::RemoteError, "the bootstrap root sent an invalid message");
+    return Status(ErrorKind::MessageBroken, "the bootstrap root sent an invalid message");
   return {};
 }
 
@@ -136,7 +156,8 @@ Status ControlPlane::grow_edges(const Deadline& deadline) {
   }
   if (start_health_.failed()) return start_health_.cause();
   if (!is_connected())
-    return Status(Code::Timeout, "start-up: neighbours in the control tree did not answer in time");
+    return Status(ErrorKind::NeighboursSilent,
+                  "start-up: neighbours in the control tree did not answer in time");
   lock.unlock();
   context_->event_loop().post([this] {
     connected_ = true;

@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "gpu/device.h"
 #include "kernels/device_folds.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::string_view kPrefix = "cuda:";
 
 Status no_such_text(const std::string& text) {
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::DeviceInvalid,
                "device is '{}': it must be host, cuda, cuda:N or cuda:N,M,... with numbers of GPUs", text);
 }
 
@@ -27,7 +28,7 @@ Result<std::vector<int>> parse_list(const std::string& text) {
     const auto [next, problem] = std::from_chars(at, end, device);
     if (problem != std::errc() || device < 0) return no_such_text(text);
     if (device >= count)
-      return error(Code::InvalidArgument, "device is '{}', but this process sees {} GPU{}", text, count,
+      return error(ErrorKind::DeviceInvalid, "device is '{}', but this process sees {} GPU{}", text, count,
                    count == 1 ? "" : "s");
     devices.push_back(device);
     if (next == end) return devices;
@@ -42,7 +43,7 @@ std::vector<int> current_if_usable() {
   if (!current) return {};
   const Status ready = load_device_kernels(*current);
   if (ready.ok()) return {*current};
-  log().info("GPU {} is not used: {}", *current, ready.message());
+  log().info("GPU {} is not used: {}", *current, ready.text());
   return {};
 }
 

@@ -27,18 +27,18 @@ struct FailureNotice {
   std::vector<EndedComm> ended;  // of a departure: the latest communicators that the rank has ended
 
   static FailureNotice of_rank(int rank, const Status& cause) {
-    return {0, rank, cause.code(), cause.message(), {}};
+    return {0, rank, cause.code(), cause.text(), {}};
   }
   /// The rank is leaving without a failure.
   static FailureNotice of_departure(int rank, std::vector<EndedComm> ended) {
     return {0, rank, Code::Ok, {}, std::move(ended)};
   }
   static FailureNotice of_communicator(uint64_t communicator, const Status& cause) {
-    return {communicator, -1, cause.code(), cause.message(), {}};
+    return {communicator, -1, cause.code(), cause.text(), {}};
   }
 
   bool is_departure() const { return code == Code::Ok; }
-  Status status() const { return Status(code, text); }
+  Status status() const { return Status::of_text(code, text); }
   ByteWriter written() const {
     ByteWriter writer;
     writer.put(communicator).put(rank).put(code).put_text(text).put(static_cast<uint32_t>(ended.size()));

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 namespace {
 
@@ -32,7 +34,7 @@ Status judge(const std::string& path, const struct stat& found) {
   else if ((found.st_mode & kOthers) != 0)
     wrong = fmt::format("open to other users (mode {:04o})", found.st_mode & 07777);
   if (wrong.empty()) return {};
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::IdFileRefused,
                "method: {} is {}: it must be a regular file of user {} with mode 0600, as rank 0 makes it",
                path, wrong, ::geteuid());
 }
@@ -40,7 +42,7 @@ Status judge(const std::string& path, const struct stat& found) {
 Status cannot_open(const std::string& path, int error_number) {
   if (error_number == ENOENT || error_number == ESTALE)
     return error(Code::RemoteError, "{} does not exist yet", path);
-  return system_error("cannot open " + path, error_number);
+  return system_error("cannot open " + path, error_number, ErrorKind::FileUnreadable);
 }
 
 }  // namespace
@@ -50,11 +52,11 @@ Result<std::shared_ptr<IdFile>> IdFile::write(const std::string& path, const Uni
   std::array<std::byte, UniqueId::kBytes> bytes;
   id.write(bytes);
   const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!fd.valid()) return system_error("cannot write " + draft, errno);
+  if (!fd.valid()) return system_error("cannot write " + draft, errno, ErrorKind::FileUnwritable);
   struct stat made {};
   if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       ::fstat(fd.get(), &made) != 0 || ::rename(draft.c_str(), path.c_str()) != 0) {
-    const Status failure = system_error("cannot write " + path, errno);
+    const Status failure = system_error("cannot write " + path, errno, ErrorKind::FileUnwritable);
     ::unlink(draft.c_str());
     return failure;
   }
@@ -80,7 +82,7 @@ Result<UniqueId> IdFile::read(const std::string& path) {
   if (::read(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     return error(Code::RemoteError, "{} does not exist yet", path);
   const auto id = UniqueId::read(bytes);
-  if (!id.ok()) return error(Code::RemoteError, "{}: {}", path, id.status().message());
+  if (!id.ok()) return id.status().within(path).as(Code::RemoteError);
   return id;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error_kinds.h"
 #include "bootstrap/rendezvous.h"
 
 #include "base/settings.h"
@@ -32,8 +33,8 @@ Result<std::optional<int>> optional_number(Setting which, int least, int most) {
 Status read_dialect(const Dialect& dialect, LauncherEnv& launch) {
   RONDO_TRY_ASSIGN(const auto size, optional_number(dialect.size, 1, kMaxRanks));
   if (!size)
-    return error(Code::InvalidArgument, "{} is set, but {} is not", setting_info(dialect.rank).variable,
-                 setting_info(dialect.size).variable);
+    return error(ErrorKind::LauncherIncomplete, "{} is set, but {} is not",
+                 setting_info(dialect.rank).variable, setting_info(dialect.size).variable);
   launch.size = *size;
   RONDO_TRY_ASSIGN(const auto rank, optional_number(dialect.rank, 0, launch.size - 1));
   launch.rank = *rank;

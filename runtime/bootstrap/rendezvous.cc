@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap_root.h"
@@ -35,8 +36,8 @@ Result<std::optional<Secret>> job_secret(const std::string& key) {
   std::ifstream file(*path);
   std::string text;
   if (!std::getline(file, text) || text.empty())
-    return error(Code::InvalidArgument, "RONDO_SECRET_FILE: '{}' cannot be read or its first line is empty",
-                 *path);
+    return error(ErrorKind::SecretUnreadable,
+                 "RONDO_SECRET_FILE: '{}' cannot be read or its first line is empty", *path);
   return of_text(text);
 }
 
@@ -60,7 +61,7 @@ struct RendezvousPlace {
 Result<RendezvousPlace> place_of(const LauncherEnv& launch) {
   RendezvousPlace place;
   if (launch.master_port == 0 && launch.job.empty())
-    return Status(Code::InvalidArgument, "MASTER_PORT is not set: ranks do not know where to meet");
+    return Status(ErrorKind::MeetingPlaceMissing, "MASTER_PORT is not set: ranks do not know where to meet");
   place.key = launch.master_port != 0 ? fmt::format("port-{}", launch.master_port) : "job-" + launch.job;
   RONDO_TRY_ASSIGN(place.secret, job_secret(place.key));
   place.unix_name = fmt::format("rondo-start-{}-{}", ::getuid(), place.key);
@@ -69,7 +70,7 @@ Result<RendezvousPlace> place_of(const LauncherEnv& launch) {
   if (!one_host && place.secret && launch.master_port != 0)
     place.port = static_cast<uint16_t>(launch.master_port + (launch.agent_at_port ? 1 : 0));
   if (launch.local_size && !one_host && !place.secret)
-    return error(Code::InvalidUsage, "{} of {} ranks are on other hosts: {}",
+    return error(ErrorKind::SecretMissing, "{} of {} ranks are on other hosts: {}",
                  launch.size - *launch.local_size, launch.size, kSetSecret);
   return place;
 }
@@ -127,7 +128,7 @@ class Host {
     body.put(invitation);
     // A fresh socket's buffer holds the few bytes of a sealed id, so this does not wait.
     if (const Status sent = send_message(fd, MessageType::UniqueId, body, Deadline::in_ms(0), {}); !sent.ok())
-      log().warn("the unique id could not be sent to a rank: {}", sent.message());
+      log().warn("the unique id could not be sent to a rank: {}", sent.text());
   }
   std::shared_ptr<Context> context_;
   Fd unix_;
@@ -162,7 +163,7 @@ Result<std::vector<Address>> places_to_try(const RendezvousPlace& place) {
   std::vector<Address> addresses;
   if (here) addresses.push_back(Address::abstract_unix(place.unix_name));
   if (!here && !place.secret)
-    return error(Code::InvalidUsage, "rank 0 is on a different host, {}: {}", place.host, kSetSecret);
+    return error(ErrorKind::SecretMissing, "rank 0 is on a different host, {}: {}", place.host, kSetSecret);
   if (place.port != 0 && !place.host.empty()) {
     RONDO_TRY_ASSIGN(const auto ips, resolve(place.host));
     for (const IpAddress& ip : ips) addresses.push_back(Address::tcp(ip, place.port));
@@ -174,14 +175,15 @@ Result<UniqueId> accept_invitation(const Fd& fd, const RendezvousPlace& place, c
   if (!place.secret) {
     RONDO_TRY_ASSIGN(const auto peer, peer_credentials(fd.get()));
     if (peer.uid != ::getuid())
-      return error(Code::RemoteError, "the process that listens as rank 0 is user {}'s: {}", peer.uid,
-                   kSetSecret);
+      return error(ErrorKind::SecretMissing, "the process that listens as rank 0 is user {}'s: {}", peer.uid,
+                   kSetSecret)
+          .as(Code::RemoteError);
   }
   RONDO_TRY_ASSIGN(const ControlMessage message, receive_message(fd, deadline, {}));
   ByteReader reader(message.body);
   const auto invitation = reader.get<SealedId>();
   if (message.type != MessageType::UniqueId || !reader.ok())
-    return Status(Code::RemoteError, "rank 0 sent an invalid message instead of the unique id");
+    return Status(ErrorKind::MessageBroken, "rank 0 sent an invalid message instead of the unique id");
   RONDO_TRY_ASSIGN(UniqueId id, UniqueId::read(invitation.id));
   id.credentials.secret = derived_secret(place, invitation.salt);
   return id;
@@ -209,13 +211,15 @@ Result<RendezvousResult> attend_meeting(const RendezvousPlace& place, int rank, 
     // at growing intervals.
     const bool refused = last.code() == Code::InvalidUsage;
     if (refused && pause_ms == kPause_ms)
-      log().warn("rank {} was refused at rank 0's address, and will retry: {}", rank, last.message());
+      log().warn("rank {} was refused at rank 0's address, and will retry: {}", rank, last.text());
     if (refused) pause_ms = std::min(2 * pause_ms, kMaxPause_ms);
     std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(pause_ms, deadline.left_ms())));
   } while (!deadline.passed());
-  return error(Code::Timeout, "rank 0 was not found within {} s: {}{}",
+  const bool says_why = last.code() == Code::InvalidUsage || last.kind() == ErrorKind::SecretMissing;
+  return error(ErrorKind::RankZeroNotFound, "rank 0 was not found within {} s: {}{}",
                static_cast<double>(timeout_ms) / 1000, last.message(),
-               place.secret ? "" : "; RONDO_SECRET is not set here");
+               place.secret ? "" : "; RONDO_SECRET is not set here")
+      .because(says_why ? last.kind() : ErrorKind{});
 }
 
 // --- file:// ---
@@ -246,8 +250,8 @@ Result<RendezvousResult> meet_by_file(const Method& method, int64_t timeout_ms, 
     last = id.ok() ? error(Code::RemoteError, "{} is an earlier run's", method.path) : id.status();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   } while (!deadline.passed());
-  return error(Code::Timeout, "rank 0 was not found within {} s: {}", static_cast<double>(timeout_ms) / 1000,
-               last.message());
+  return error(ErrorKind::RankZeroNotFound, "rank 0 was not found within {} s: {}",
+               static_cast<double>(timeout_ms) / 1000, last.message());
 }
 
 // --- methods as text ---
@@ -256,7 +260,7 @@ Result<int> whole_number(const std::string& name, const std::string& value) {
   int number = 0;
   const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (failure != std::errc() || end != value.data() + value.size())
-    return error(Code::InvalidArgument, "method: {} is '{}': it must be a whole number", name, value);
+    return error(ErrorKind::MethodInvalid, "method: {} is '{}': it must be a whole number", name, value);
   return number;
 }
 
@@ -273,10 +277,10 @@ Result<Query> parse_query(const std::string& text) {
     const size_t equals = std::min(part.find('='), part.size());
     const std::string key = part.substr(0, equals);
     if (key != "rank" && key != "size")
-      return error(Code::InvalidArgument, "method: unknown key '{}' in '?{}': the keys are rank and size",
+      return error(ErrorKind::MethodInvalid, "method: unknown key '{}' in '?{}': the keys are rank and size",
                    key, text);
     std::optional<int>& value = key == "rank" ? query.rank : query.size;
-    if (value) return error(Code::InvalidArgument, "method: '?{}' gives {} twice", text, key);
+    if (value) return error(ErrorKind::MethodInvalid, "method: '?{}' gives {} twice", text, key);
     RONDO_TRY_ASSIGN(value, whole_number(key, part.substr(std::min(equals + 1, part.size()))));
   }
   return query;
@@ -285,11 +289,11 @@ Result<Query> parse_query(const std::string& text) {
 Status parse_host_port(const std::string& text, LauncherEnv& launch) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos)
-    return error(Code::InvalidArgument, "method: tcp://{} has no port; it must be tcp://host:port", text);
+    return error(ErrorKind::MethodInvalid, "method: tcp://{} has no port; it must be tcp://host:port", text);
   const std::string port = text.substr(colon + 1);
   const auto number = whole_number("port", port);
   if (!number.ok() || number.value() < 1 || number.value() > 65535)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::MethodInvalid,
                  "method: tcp://{}: its port is '{}': it must be a whole number from 1 to 65535", text, port);
   launch.master_host = text.substr(0, colon);
   if (launch.master_host.starts_with('[') && launch.master_host.ends_with(']'))
@@ -314,15 +318,15 @@ Result<Method> parse_method(const std::string& text) {
     method.scheme = Method::Scheme::File;
     method.path = target.substr(7);
     if (!method.path.starts_with('/'))
-      return error(Code::InvalidArgument, "method '{}': it must be file:///absolute/path", text);
+      return error(ErrorKind::MethodInvalid, "method '{}': it must be file:///absolute/path", text);
   } else if (target != "env://") {
-    return error(Code::InvalidArgument, "method is '{}': it must be env://, tcp://host:port or file:///path",
-                 text);
+    return error(ErrorKind::MethodInvalid,
+                 "method is '{}': it must be env://, tcp://host:port or file:///path", text);
   }
   RONDO_TRY_ASSIGN(const Query query, parse_query(question < text.size() ? text.substr(question + 1) : ""));
   const bool alone = method.scheme == Method::Scheme::Environment && !query.rank && !query.size;
   if (!launch && !alone && !(query.rank && query.size))
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::MethodInvalid,
                  "method '{}' gives {}, and no launcher's variables do: add ?rank=R&size=N", text,
                  query.rank   ? "no size"
                  : query.size ? "no rank"
@@ -330,7 +334,7 @@ Result<Method> parse_method(const std::string& text) {
   method.launch.size = query.size.value_or(method.launch.size);
   method.launch.rank = query.rank.value_or(method.launch.rank);
   if (method.launch.size < 1 || method.launch.rank < 0 || method.launch.rank >= method.launch.size)
-    return error(Code::InvalidArgument, "method '{}': rank is {} of {}", text, method.launch.rank,
+    return error(ErrorKind::MethodInvalid, "method '{}': rank is {} of {}", text, method.launch.rank,
                  method.launch.size);
   return method;
 }

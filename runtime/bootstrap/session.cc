@@ -57,6 +57,8 @@ std::optional<uint32_t> Session::last_call(int rank, uint64_t communicator) {
 
 bool Session::is_last(uint64_t communicator) { return control_->is_last(communicator); }
 
+void Session::give_up(const Status& cause) { control_->give_up(cause); }
+
 void Session::notify(const FailureNotice& notice) { control_->notify(notice); }
 
 bool Session::await_news(int64_t at_most_ms, const CommState& health) {

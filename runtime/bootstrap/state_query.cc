@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/error_kinds.h"
 #include "bootstrap/session.h"
 #include "net/framed_socket.h"
 
@@ -19,16 +20,16 @@ PeerState PeerState::of(const FlightRecorder& recorder, int asker) {
   if (const int64_t moved_ns = recorder.moved_ns(); moved_ns != 0)
     activity.moved_ms = static_cast<uint32_t>(std::max<int64_t>(now_ns() - moved_ns, 0) / 1'000'000);
   activity.sent = recorder.sent_to(asker);
-  for (uint32_t i = 0; i < FlightRecorder::kRemembered && i < activity.latest; ++i) {
+  for (uint32_t i = 0; i < kCalls && i < activity.latest; ++i) {
     const uint32_t sequence = activity.latest - i;
-    activity.calls[sequence % FlightRecorder::kRemembered] = recorder.call(sequence).value_or(Signature());
+    activity.calls[sequence % kCalls] = recorder.call(sequence).value_or(Signature());
   }
   activity.messages = recorder.messages();
   return activity;
 }
 
 std::optional<Signature> PeerState::call(uint32_t sequence) const {
-  const Signature& kept = calls[sequence % FlightRecorder::kRemembered];
+  const Signature& kept = calls[sequence % kCalls];
   return sequence != 0 && kept.sequence == sequence ? std::optional(kept) : std::nullopt;
 }
 
@@ -44,12 +45,12 @@ Result<PeerStates> inquire(Session& session, int rank, uint64_t communicator, co
   const Result<ControlMessage> message = receive_message(fd, deadline, interrupt);
   if (!message.ok()) {
     RONDO_TRY(interrupt());
-    return Status(Code::Timeout, message.status().message());
+    return message.status().as(Code::Timeout);
   }
   ByteReader reader(message.value().body);
   const auto answer = reader.get<PeerStates>();
   if (message.value().type != MessageType::Answer || !reader.ok())
-    return Status(Code::InternalError, "a state query got a malformed answer");
+    return Status(ErrorKind::MessageBroken, "a state query got a malformed answer").as(Code::InternalError);
   return answer;
 }
 

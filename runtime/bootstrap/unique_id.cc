@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error_kinds.h"
 #include "bootstrap/rendezvous.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ Result<UniqueId> UniqueId::read(std::span<const std::byte, kBytes> in) {
   std::memcpy(&form, in.data(), sizeof form);
   const IdFormat good;
   if (std::memcmp(form.magic, good.magic, sizeof form.magic) != 0 || form.address_count > kMaxAddresses)
-    return Status(Code::InvalidArgument,
+    return Status(ErrorKind::UniqueIdInvalid,
                   "the unique id is not one that rondo_get_unique_id() of this version made");
   UniqueId id;
   id.credentials = {form.session, Secret{form.secret}};

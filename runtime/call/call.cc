@@ -56,6 +56,11 @@ Signature Call::signature() const {
   return signature;
 }
 
+size_t Call::own_elements() const {
+  if (!varying || kind != CollectiveKind::AllToAll) return count;
+  return std::accumulate(send_blocks.counts.begin(), send_blocks.counts.end(), size_t{0});
+}
+
 std::optional<size_t> Call::vector_bytes(int nranks) const {
   const CollectiveTraits& row = traits(kind);
   if (!varying) return count * (row.has_blocks() ? static_cast<size_t>(nranks) : 1) * type.bytes;

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "base/error_kinds.h"
 #include "call/user_types.h"
 
 namespace rondo {
@@ -12,7 +13,7 @@ namespace {
 const char* send_counts_name(CollectiveKind kind) { return reduces(kind) ? "recvcounts" : "sendcounts"; }
 
 Result<Blocks> copy_blocks(const CallRequest::BlockArrays& arrays, const char* name, int nranks) {
-  if (arrays.counts == nullptr) return error(Code::InvalidArgument, "{} is NULL", name);
+  if (arrays.counts == nullptr) return error(ErrorKind::NullArgument, "{} is NULL", name);
   const auto n = static_cast<size_t>(nranks);
   Blocks blocks;
   blocks.counts.assign(arrays.counts, arrays.counts + n);
@@ -55,19 +56,19 @@ Status check_op(const Call& call) {
   const auto kind = collective_name(call.kind);
   if (call.op.function != nullptr) return {};
   if (!call.type.built_in())
-    return error(Code::InvalidArgument, "{}: op must be a user-defined one for a user-defined type", kind);
+    return error(ErrorKind::OpNotOfType, "{}: op must be a user-defined one for a user-defined type", kind);
   if (!reduction_takes(call.op.built_in, call.type.element()))
-    return error(Code::InvalidArgument, "{}: op {} is not defined for type {}", kind,
+    return error(ErrorKind::OpNotOfType, "{}: op {} is not defined for type {}", kind,
                  reduction_name(call.op.built_in), element_info(call.type.element()).name);
   if (!traits(call.kind).finishes() && call.op.built_in == Reduction::Avg)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::OpNotOfType,
                  "{}: op avg is not allowed; each rank would divide by a different number", kind);
   return {};
 }
 
 Status check_extent(const Call& call, const char* name, const Extent& extent) {
   if (extent.bytes != 0 && extent.begin == nullptr)
-    return error(Code::InvalidArgument, "{}: {} is NULL, but there are {} bytes to move",
+    return error(ErrorKind::NullArgument, "{}: {} is NULL, but there are {} bytes to move",
                  collective_name(call.kind), name, extent.bytes);
   return {};
 }
@@ -78,7 +79,7 @@ Status check_counts(const Call& call, const Blocks& blocks, const char* name) {
     const size_t count = blocks.counts[rank];
     const size_t offset = blocks.offsets[rank];
     if (count > most || offset > most - count)
-      return error(Code::InvalidArgument, "{}: {}[{}] is {} at offset {}, more than memory can hold",
+      return error(ErrorKind::CountTooLarge, "{}: {}[{}] is {} at offset {}, more than memory can hold",
                    collective_name(call.kind), name, rank, count, offset);
   }
   return {};
@@ -87,18 +88,18 @@ Status check_counts(const Call& call, const Blocks& blocks, const char* name) {
 Status check_meaning(const Call& call, int nranks) {
   const auto kind = collective_name(call.kind);
   if (has_root(call.kind) && (call.root < 0 || call.root >= nranks))
-    return error(Code::InvalidArgument, "{}: root is {}; it must be from 0 to {}", kind, call.root,
+    return error(ErrorKind::RankOutOfRange, "{}: root is {}; it must be from 0 to {}", kind, call.root,
                  nranks - 1);
   RONDO_TRY(check_op(call));
   if (call.count <= SIZE_MAX / 2 / call.type.bytes / static_cast<size_t>(nranks)) return {};
-  return error(Code::InvalidArgument, "{}: count is {}, more than memory can hold", kind, call.count);
+  return error(ErrorKind::CountTooLarge, "{}: count is {}, more than memory can hold", kind, call.count);
 }
 
 Status check_buffers(const Call& call, int rank, int nranks) {
   RONDO_TRY(check_extent(call, "sendbuf", used_input(call, rank, nranks)));
   RONDO_TRY(check_extent(call, "recvbuf", used_output(call, rank, nranks)));
   if (!buffer_rule(call, rank, nranks).overlap(call.send, call.recv)) return {};
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::BuffersOverlap,
                "{}: sendbuf and recvbuf overlap, other than in the way that an in-place call allows",
                collective_name(call.kind));
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error_kinds.h"
 #include "call/check.h"
 
 #include <optional>
@@ -37,15 +38,15 @@ Status check_reachable(std::string_view kind, const Argument& buffer, int device
   if (!buffer.used()) return {};
   if (buffer.place.kind == Kind::Pageable)
     return error(
-        Code::InvalidArgument,
+        ErrorKind::MemoryOutOfReach,
         "{}: {} is host memory that the GPU cannot reach (or memory that was freed); use GPU memory, or "
         "host memory of cudaMallocHost() or cudaHostRegister()",
         kind, buffer.name);
   if (buffer.place.kind == Kind::Device && buffer.place.device != device)
-    return error(Code::InvalidArgument, "{}: {} is memory of GPU {}, but the rank uses GPU {}", kind,
+    return error(ErrorKind::MemoryOfOtherGpu, "{}: {} is memory of GPU {}, but the rank uses GPU {}", kind,
                  buffer.name, buffer.place.device, device);
   if (buffer.place.kind == Kind::Device && shared && !buffer.place.plain)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::MemoryOutOfReach,
                  "{}: {} is memory of a pool or mapped by hand, which other GPUs cannot reach; use memory of "
                  "cudaMalloc()",
                  kind, buffer.name);
@@ -57,7 +58,7 @@ Status check_alignment(const Call& call, const Argument& buffer) {
   const ElementInfo& info = element_info(call.type.element());
   const size_t unit = info.kind == ElementClass::Complex ? info.bytes / 2 : info.bytes;
   if (reinterpret_cast<uintptr_t>(buffer.pointer) % unit == 0) return {};
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::NotAligned,
                "{}: {} is not aligned to its elements, which a reduction of GPU memory needs",
                collective_name(call.kind), buffer.name);
 }
@@ -65,7 +66,7 @@ Status check_alignment(const Call& call, const Argument& buffer) {
 Status check_device(std::string_view kind, bool on_stream, int device) {
   if (device >= 0) return {};
   return error(
-      Code::InvalidArgument,
+      ErrorKind::RankWithoutGpu,
       "{}: {}, but this rank uses no GPU: make one current (cudaSetDevice()) before the communicator is "
       "made, or name it (rondo_config_t.device, RONDO_DEVICE)",
       kind, on_stream ? "stream is a CUDA stream" : "a buffer is GPU memory");
@@ -95,8 +96,8 @@ Status place(Call& call, int rank, int nranks, int device, bool shared) {
   const auto kind = collective_name(call.kind);
   RONDO_TRY(check_device(kind, call.place.on_stream, device));
   if (reduces(call.kind) && (call.op.function != nullptr || !call.type.built_in()))
-    return error(Code::Unsupported, "{}: a user-defined op runs on the CPU and cannot combine GPU memory",
-                 kind);
+    return error(ErrorKind::HostOpOnGpu,
+                 "{}: a user-defined op runs on the CPU and cannot combine GPU memory", kind);
   for (const Argument* buffer : {&send, &recv}) {
     RONDO_TRY(check_reachable(kind, *buffer, device, shared));
     RONDO_TRY(check_alignment(call, *buffer));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/error_kinds.h"
 #include "base/exportable.h"
 #include "gpu/device.h"
 #include "gpu/memory.h"
@@ -27,7 +28,7 @@ Allocations& allocations() {
 Result<void*> allocate_shared(size_t bytes) {
   if (bytes == 0) return static_cast<void*>(nullptr);
   if (bytes > static_cast<size_t>(PTRDIFF_MAX))
-    return error(Code::InvalidArgument, "bytes is {}, more than memory can hold", bytes);
+    return error(ErrorKind::CountTooLarge, "bytes is {}, more than memory can hold", bytes);
   RONDO_TRY_ASSIGN(std::byte * pointer, allocate_exportable(bytes));
   return static_cast<void*>(pointer);
 }
@@ -35,7 +36,7 @@ Result<void*> allocate_shared(size_t bytes) {
 Result<void*> allocate_on_gpu(size_t bytes, int device) {
   RONDO_TRY_ASSIGN(const int devices, gpu::device_count());
   if (device < 0 || device >= devices)
-    return error(Code::InvalidArgument, "device is {}: it must be from 0 to {}", device, devices - 1);
+    return error(ErrorKind::DeviceInvalid, "device is {}: it must be from 0 to {}", device, devices - 1);
   if (bytes == 0) return static_cast<void*>(nullptr);
   const gpu::OutsideCapture outside;
   RONDO_TRY_ASSIGN(gpu::Memory memory, gpu::Memory::allocate(gpu::MemoryKind::Device, device, bytes));
@@ -61,7 +62,7 @@ Status free_allocated(void* pointer) {
   const auto found = allocations().all.extract(pointer);
   lock.unlock();  // freeing GPU memory waits for the GPU's work
   if (found.empty())
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::NotRegistered,
                  "ptr is {}, which is not memory from rondo_mem_alloc() or rondo_cuda_mem_alloc()", pointer);
   return {};
 }
@@ -81,7 +82,8 @@ Result<void*> Registrations::add(void* pointer, size_t bytes, bool by_devices) {
 Status Registrations::check(void* handle) {
   std::lock_guard lock(mutex_);
   if (ranges_.count(handle) != 0) return {};
-  return error(Code::InvalidArgument, "handle is {}, which is not registered with this communicator", handle);
+  return error(ErrorKind::NotRegistered, "handle is {}, which is not registered with this communicator",
+               handle);
 }
 
 Status Registrations::remove(void* handle) {

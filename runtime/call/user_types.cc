@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/error_kinds.h"
 #include "gpu/device.h"
 #include "gpu/memory.h"
 
@@ -32,13 +33,13 @@ Registry& registry() {
 }
 
 Status no_type(int handle) {
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::NoSuchHandle,
                "type is {}: it must be one of rondo.h's types, 0 to {}, or from rondo_type_create()", handle,
                kElementTypes - 1);
 }
 
 Status no_op(int handle) {
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::NoSuchHandle,
                "op is {}: it must be one of RONDO_SUM to RONDO_LOGICAL_XOR or from rondo_op_create()",
                handle);
 }
@@ -85,14 +86,15 @@ Result<CallOp> find_op(int handle, const CallType& type) {
   if (found == registry().ops.end()) return no_op(handle);
   const UserOp& user = found->second;
   if (user.type >= 0 && static_cast<uint32_t>(user.type) != type.id)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::OpNotOfType,
                  "op is a pre-multiplied sum for type {}, and the call's type is another one",
                  element_info(static_cast<ElementType>(user.type)).name);
   return user.op;
 }
 
 Result<int> make_op(ReduceFunction function, bool commutative, void* user) {
-  if (function == nullptr) return Status(Code::InvalidArgument, "fn is NULL: an operation needs a function");
+  if (function == nullptr)
+    return Status(ErrorKind::NullArgument, "fn is NULL: an operation needs a function");
   UserOp made;
   made.op.function = function;
   made.op.user = user;
@@ -105,9 +107,10 @@ Result<int> make_op(ReduceFunction function, bool commutative, void* user) {
 }
 
 Result<int> make_premul_sum(const void* scalar, int type) {
-  if (scalar == nullptr) return Status(Code::InvalidArgument, "scalar is NULL: it must point to one element");
+  if (scalar == nullptr)
+    return Status(ErrorKind::NullArgument, "scalar is NULL: it must point to one element");
   if (type < 0 || type >= kElementTypes || static_cast<ElementType>(type) == ElementType::Bool)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::OpNotOfType,
                  "type is {}: a pre-multiplied sum needs a built-in type other than bool", type);
   UserOp made;
   made.type = type;

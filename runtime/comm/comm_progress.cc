@@ -5,16 +5,14 @@
 #include <array>
 #include <utility>
 
-#include "base/backoff.h"
 #include "bootstrap/state_query.h"
+#include "cause_search.h"
 
 namespace rondo {
 namespace {
 
 /// Max delay of a failure notice in the control tree, if a connection broke first.
 constexpr int64_t kNewsMayTake_ms = 5000;
-/// A rank closes a failed call's connections shortly before it reports the cause.
-constexpr int64_t kTellingMayTake_ms = 300;
 
 }  // namespace
 
@@ -39,10 +37,10 @@ void CommProgress::add(const std::shared_ptr<Request>& request, const CallPlace&
 
 Progress CommProgress::advance() try {
   if (communicator_.membership().failed()) return fail(communicator_.membership().cause());
-  if (diagnosis_ != nullptr) conclude();
-  if (over_) return Progress::Failed;
+  if (diagnosis_ != nullptr && !is_broken_) conclude();
+  if (has_failed()) return failing();
   Progress calls = advance_calls();
-  if (over_) return Progress::Failed;
+  if (has_failed()) return failing();
   const Progress messages = messages_ ? messages_->advance() : Progress::Done;
   if (messages == Progress::Failed) return fail(messages_->status());
   const Progress on_gpu = gpu_messages_ ? gpu_messages_->advance() : Progress::Done;
@@ -89,6 +87,7 @@ const Call* CommProgress::next_call() {
 }
 
 void CommProgress::take_up(const Result<Task*>& started) {
+  makes_calls_ = true;
   deadline_.reset();
   diagnosis_.reset();
   stall_detector_.note_progress();
@@ -103,8 +102,8 @@ void CommProgress::take_up(const Result<Task*>& started) {
 Progress CommProgress::advance_calls() {
   for (;;) {
     if (call_ == nullptr) {
-      const Call* const next = over_ ? nullptr : next_call();
-      if (next == nullptr) return over_ ? Progress::Failed : Progress::Done;
+      const Call* const next = has_failed() ? nullptr : next_call();
+      if (next == nullptr) return has_failed() ? failing() : Progress::Done;
       take_up(communicator_.prepare(*next));
       continue;
     }
@@ -124,7 +123,7 @@ Progress CommProgress::advance_calls() {
 void CommProgress::refuse(const Status& why) {
   FlightRecorder& recorder = communicator_.membership().recorder();
   if (status_.ok()) status_ = recorder.named(why);
-  recorder.end();
+  recorder.end_refused();
   call_ = nullptr;
 }
 
@@ -135,24 +134,18 @@ Status CommProgress::where_ranks_disagree(const Status& cause) const {
   return first.ok() ? cause : first;
 }
 
-/// A connection breaks if the peer has died, or has heard of a failure before this rank: waits for the
-/// failure notice, which names the first rank that failed. A stopped rank may keep the notice from coming.
-Status CommProgress::first_cause(const Status& cause) {
-  Membership& membership = communicator_.membership();
-  const CommState& health = *membership.state();
-  if (cause.code() != Code::RemoteError || health.failed()) return membership.fail(cause);
-  // A send that is ended withdraws what the receiver may be reading.
-  if (const Status ended = ended_send(membership, wait()); !ended.ok()) return membership.fail(ended);
-  const Deadline told = Deadline::in_ms(kTellingMayTake_ms);
-  const int64_t patience_ms =
-      deadline_ ? std::clamp<int64_t>(deadline_->left_ms(), kAnswer_ms, kNewsMayTake_ms) : kNewsMayTake_ms;
-  const bool is_all_heard = membership.session()->await_news(patience_ms, health);
-  wait_until([&] { return health.failed(); }, told);
-  return membership.fail(is_all_heard || health.failed() ? cause : behind_silent_rank(membership, cause));
-}
-
+/// After a broken connection it is over only once the communicator has failed with what a CauseSearch found.
 Progress CommProgress::fail(const Status& cause) {
-  status_ = first_cause(cause);
+  Membership& membership = communicator_.membership();
+  if (cause.code() == Code::RemoteError && !membership.failed()) {
+    const int64_t patience_ms =
+        deadline_ ? std::clamp<int64_t>(deadline_->left_ms(), kAnswer_ms, kNewsMayTake_ms) : kNewsMayTake_ms;
+    is_broken_ = true;
+    communicator_.cause_search().begin(cause, wait(), patience_ms);
+    return failing();
+  }
+  status_ = membership.fail(cause);
+  if (makes_calls_) communicator_.membership().recorder().end_failed();
   abandon();
   // The recorder keeps the call: peers that ask still learn which rank this rank waited for.
   over_ = true;
@@ -175,7 +168,7 @@ int CommProgress::blocked_on() const {
 
 /// The first known wait target.
 Awaited CommProgress::awaited() {
-  if (over_) return {};
+  if (has_failed()) return {};
   const Awaited awaited = call_ ? call_->awaited() : Awaited();
   return is_known(awaited) || !messages_ ? awaited : messages_->awaited();
 }
@@ -205,6 +198,7 @@ void CommProgress::look(bool waits) {
     fail(refuse_disowned());
     return;
   }
+  if (is_broken_) return;
   if (has_moved()) note_progress();
   if (!deadline_) {
     deadline_ = Deadline::in_ms(communicator_.membership().timeout_ms());

@@ -47,8 +47,9 @@ class CommProgress {
   Progress advance_calls();
   void refuse(const Status& why);
   Progress fail(const Status& cause);
+  bool has_failed() const { return over_ || is_broken_; }
+  Progress failing() const { return over_ ? Progress::Failed : Progress::Stuck; }
   Status where_ranks_disagree(const Status& cause) const;
-  Status first_cause(const Status& cause);
   int blocked_on() const;
   PendingWait wait() const;
   void show_messages();
@@ -70,7 +71,9 @@ class CommProgress {
   std::unique_ptr<BackgroundDiagnosis> diagnosis_;
   uint64_t steps_ = 0;        // of its messages, as far as they have been noted
   bool is_outdated_ = false;  // there has been progress since the diagnosis began
+  bool makes_calls_ = false;  // not only messages
   bool has_shown_ = false;    // in the FlightRecorder: the messages it waits for
+  bool is_broken_ = false;    // it has failed, and CauseSearch finds out why
   bool over_ = false;
   Status status_;
 };

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/communicator.h"
 
+#include <fmt/ranges.h>
+
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bootstrap/device_choice.h"
 #include "call/check.h"
+#include "cause_search.h"
 #include "comm/requests.h"
 #include "exec/connection_executor.h"
 #include "gpu/device.h"
 #include "gpu/rdma_memory.h"
 #include "gpu_calls.h"
+#include "health/flight_file.h"
+#include "health/metrics_file.h"
+#include "health/trace.h"
 #include "plan/comm_topology.h"
 #include "plan/preference.h"
 #include "shm_pull/shm_executor.h"
+#include "stacks/program_place.h"
 #include "this_host/described_host.h"
 
 namespace rondo {
@@ -71,15 +80,21 @@ RanksOfMachine ranks_of_machine(const Membership& membership) {
 }  // namespace
 
 Result<Communicator::Options> Communicator::options(const UserConfig& config) {
+  RONDO_TRY(read_log_file());
   RONDO_TRY(read_log_level());
+  RONDO_TRY(read_flight_file_name());
+  RONDO_TRY(read_metrics_file_name());
+  RONDO_TRY(read_stacks_setting());
+  RONDO_TRY(read_trace_settings());
   warn_of_unknown_variables();
   Options options;
   if (config.timeout_ms < 0)
-    return error(Code::InvalidArgument, "config.timeout_ms is {}: it must be at least 0", config.timeout_ms);
+    return error(ErrorKind::ConfigInvalid, "config.timeout_ms is {}: it must be at least 0",
+                 config.timeout_ms);
   RONDO_TRY_ASSIGN(options.timeout_ms, seconds_setting_ms(Setting::Timeout, options.timeout_ms));
   if (config.timeout_ms != 0) options.timeout_ms = config.timeout_ms;
   if (config.init_timeout_ms < 0)
-    return error(Code::InvalidArgument, "config.init_timeout_ms is {}: it must be at least 0",
+    return error(ErrorKind::ConfigInvalid, "config.init_timeout_ms is {}: it must be at least 0",
                  config.init_timeout_ms);
   RONDO_TRY_ASSIGN(options.init_timeout_ms,
                    seconds_setting_ms(Setting::InitTimeout, options.init_timeout_ms));
@@ -105,7 +120,7 @@ Result<Communicator::Options> Communicator::options(const UserConfig& config) {
   RONDO_TRY_ASSIGN(options.devices, choose_devices(requested(config.device, Setting::Device)));
   constexpr int kMaxTrafficClass = 255;
   if (config.traffic_class < 0 || config.traffic_class > kMaxTrafficClass)
-    return error(Code::InvalidArgument, "config.traffic_class is {}: it must be from 0 to {}",
+    return error(ErrorKind::ConfigInvalid, "config.traffic_class is {}: it must be from 0 to {}",
                  config.traffic_class, kMaxTrafficClass);
   options.params.traffic_class = static_cast<uint8_t>(config.traffic_class);
   if (config.name != nullptr) options.name = config.name;
@@ -119,7 +134,8 @@ Communicator::Communicator(MembershipPtr membership, Options options, const Conn
       connections_(membership_, options_.transport, params_),
       messages_(rank(), size(),
                 [this](int source, int destination) { return connections_.messages(source, destination); }),
-      requests_(std::make_shared<Requests>()) {}
+      requests_(std::make_shared<Requests>()),
+      cause_search_(std::make_unique<CauseSearch>(membership_)) {}
 
 ConnectionParams Communicator::gpu_params() const {
   ConnectionParams params = params_;
@@ -143,8 +159,11 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
   for (int rank = 0; rank < made->size(); ++rank)
     if (rank != self) RONDO_TRY(made->connections_.transport_to(rank).status());
   RONDO_TRY(made->make_executors(topology));
-  session->attach(
-      {id, membership->session_ranks(), membership->state(), membership->shared_recorder(), false});
+  session->attach({.communicator = id,
+                   .ranks = membership->session_ranks(),
+                   .health = membership->state(),
+                   .recorder = membership->shared_recorder(),
+                   .transports = made->transports_text()});
   return made;
 }
 
@@ -160,6 +179,8 @@ Communicator::~Communicator() {
 
 Status Communicator::make_executors(const CommTopology& topology) {
   links_ = topology.links(options_.levels);
+  if (const std::string shares = links_.shares.text(); rank() == 0 && !shares.empty())
+    log().info("{}", shares);
   oversubscribed_ = topology.oversubscribed();
   const int64_t asked = options_.stream_bytes;
   connection_executor_ = std::unique_ptr<ConnectionExecutor>(new ConnectionExecutor(
@@ -201,8 +222,7 @@ Status Communicator::found(const Status& placed) {
 
 Task* Communicator::start(Plan& plan, const CallBuffers& buffers) {
   plan.number(++sequence_);
-  membership_->recorder().begin(plan.signature());
-  membership_->recorder().note_algorithm(plan.name());
+  membership_->recorder().begin(plan.recorded(), plan.name());
   return plan.start(buffers);
 }
 
@@ -212,7 +232,8 @@ Result<Task*> Communicator::prepare(const Call& call) {
     RONDO_TRY_ASSIGN(plan, make_plan(call));
   }
   if (!plan->serves(call.send, call.recv))
-    return error(Code::InvalidUsage, "{} by {}: it needs an output apart from the input, not a call in place",
+    return error(ErrorKind::NeedsOutput,
+                 "{} by {}: it needs an output apart from the input, not a call in place",
                  collective_name(call.kind), plan->name());
   Task* const task = start(*plan, {call.send, call.recv, call.place});
   return task != nullptr ? Result<Task*>(task) : plan->failure();
@@ -221,7 +242,8 @@ Result<Task*> Communicator::prepare(const Call& call) {
 Status Communicator::check_needs(const Candidate& chosen, const Call& call) const {
   const int slots = call.place.on_gpu ? gpu_params().slots : params_.slots;
   if (chosen.algorithm == nullptr || chosen.algorithm->slots <= slots) return {};
-  return error(Code::Unsupported, "{} by {} needs connections of {} slots, and they have {} (RONDO_SLOTS)",
+  return error(ErrorKind::SlotsTooSmall,
+               "{} by {} needs connections of {} slots, and they have {} (RONDO_SLOTS)",
                collective_name(call.kind), chosen.algorithm->name, chosen.algorithm->slots, slots);
 }
 
@@ -242,6 +264,16 @@ Result<const char*> Communicator::transport_to(int rank) const {
   if (rank == this->rank()) return "self";
   RONDO_TRY_ASSIGN(const Transport* transport, connections_.transport_to(rank));
   return transport->name;
+}
+
+std::string Communicator::transports_text() const {
+  std::map<std::string, int> peers;
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != this->rank()) ++peers[transport_to(rank).value()];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : peers)
+    parts.push_back(fmt::format("{} to {} {}", name, count, count == 1 ? "rank" : "ranks"));
+  return parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", "));
 }
 
 uint64_t Communicator::next_child_id(int color) {

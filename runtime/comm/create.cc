@@ -6,6 +6,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/error_kinds.h"
 #include "base/quiet_thread.h"
 #include "base/settings.h"
 #include "bootstrap/device_choice.h"
@@ -36,13 +37,21 @@ Status pin_if_wanted(const Session& session) {
   return cpus.empty() ? Status() : bind_thread(cpus[static_cast<size_t>(place)]);
 }
 
-Result<CommunicatorPtr> world_of(std::shared_ptr<Session> session, Communicator::Options options) {
+Result<CommunicatorPtr> make_world(std::shared_ptr<Session> session, Communicator::Options options) try {
   RONDO_TRY(pin_if_wanted(*session));
   std::vector<int> ranks(static_cast<size_t>(session->size()));
   std::iota(ranks.begin(), ranks.end(), 0);
   const int self = session->rank();
   if (options.name.empty()) options.name = "world";
   return Communicator::make(std::move(session), Session::kWorld, std::move(ranks), self, std::move(options));
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+Result<CommunicatorPtr> world_of(const std::shared_ptr<Session>& session, Communicator::Options options) {
+  auto made = make_world(session, std::move(options));
+  if (!made.ok()) session->give_up(made.status());
+  return made;
 }
 
 /// The GPU of the joining rank. Where NVLink joins all GPUs, nothing depends on how the host is described.
@@ -93,15 +102,19 @@ Result<CommunicatorPtr> join(const UniqueId& id, int nranks, int rank, Communica
                              const Interrupt& superseded, const Interrupt& interrupt) {
   if (nranks < 1) return error(Code::InvalidArgument, "nranks is {}: it must be at least 1", nranks);
   if (rank < 0 || rank >= nranks)
-    return error(Code::InvalidArgument, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
+    return error(ErrorKind::RankOutOfRange, "rank is {}: it must be from 0 to {}", rank, nranks - 1);
   if (nranks == 1) {
     end_root(id);  // no other rank will join
     return alone(std::move(options));
   }
-  RONDO_TRY_ASSIGN(const PeerGpu device, device_of(options));
-  RONDO_TRY_ASSIGN(auto session,
-                   Session::join(id, nranks, rank, device, options.init_timeout_ms, superseded, interrupt));
-  return world_of(std::move(session), std::move(options));
+  const Result<PeerGpu> device = device_of(options);
+  if (!device.ok()) {
+    fail_root(id, rank, device.status());
+    return device.status();
+  }
+  RONDO_TRY_ASSIGN(const auto session, Session::join(id, nranks, rank, device.value(),
+                                                     options.init_timeout_ms, superseded, interrupt));
+  return world_of(session, std::move(options));
 }
 
 Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Options& options) {
@@ -112,12 +125,14 @@ Result<std::vector<CommunicatorPtr>> join_all(int nranks, const Communicator::Op
   std::vector<std::thread> threads;
   std::atomic<bool> is_short_of_threads{false};
   const auto interrupt = [&]() -> Status {
-    return is_short_of_threads ? Status(Code::Aborted, "another rank of the process has no thread")
-                               : Status();
+    return is_short_of_threads
+               ? Status(ErrorKind::TooManyThreads, "another rank of the process has no thread")
+                     .as(Code::Aborted)
+               : Status();
   };
   Status started;
   for (int rank = 0; rank < nranks && started.ok(); ++rank) {
-    auto thread = try_quiet_thread([&, rank] {
+    auto thread = try_quiet_thread("rondo-init", [&, rank] {
       Communicator::Options own = options;
       if (!own.devices.empty()) own.devices = {own.devices[static_cast<size_t>(rank) % own.devices.size()]};
       auto one = join(id, nranks, rank, std::move(own), interrupt, interrupt);

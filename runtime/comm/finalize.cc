@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "bootstrap/state_query.h"
+#include "cause_search.h"
 #include "comm/communicator.h"
 #include "comm/requests.h"
 #include "diagnosis/desync_report.h"
@@ -62,11 +64,13 @@ Status await_ends(const Membership& membership, Look&& look) {
     }
     if (keeps.empty()) return membership.cause();
     membership.recorder().wait_for(rank);
-    if (deadline.passed())
+    if (deadline.passed()) {
+      keeps += where_text(membership, rank, Deadline::in_ms(kAnswer_ms), {});
       return behind_silent_rank(
           membership,
-          error(Code::Timeout, "{} has not called rondo_finalize() within {} s: {}",
+          error(ErrorKind::FinalizeOverdue, "{} has not called rondo_finalize() within {} s: {}",
                 membership.rank_text(rank), static_cast<double>(membership.timeout_ms()) / 1000, keeps));
+    }
   }
 }
 
@@ -82,7 +86,7 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
   init_siblings->keep(std::move(communicator));
 }
 
-Status Communicator::quiesce() {
+Status Communicator::quiesce(bool leaves) {
   if (finalized_) return membership_->cause();
   finalized_ = true;
   drain();
@@ -92,7 +96,10 @@ Status Communicator::quiesce() {
   };
   wait_until(are_begun, Deadline::in_ms(kConnecting_ms));
   unsent_ = requests_->close();  // after drain(): the queues' calls are over
+  cause_search_->end();          // of a request's connection
   RONDO_TRY(gpu_calls_->finish());
+  // First, so that no rank that asks takes it for finalize().
+  if (leaves) membership_->session()->leave(membership_->id(), membership_->recorder().latest());
   {
     const std::lock_guard lock(messages_.mutex());
     membership_->recorder().finish(messages_.sent(), unsent_);
@@ -121,13 +128,14 @@ Status Communicator::leave_session() {
 /// This rank makes no more calls, so messages that it has not received never will be.
 Status Communicator::check_nothing_left() const {
   if (unsent_.count != 0)
-    return error(Code::Mismatch, "rank {} ended the communicator before its {} was complete", rank(),
-                 describe(PendingMessages{.receives = {}, .sends = unsent_, .unexpected = {}}));
+    return error(ErrorKind::MessageUnfinished, "rank {} ended the communicator before its {} was complete",
+                 rank(), describe(PendingMessages{.receives = {}, .sends = unsent_, .unexpected = {}}))
+        .as(Code::Mismatch);
   RONDO_TRY(connections_.check_nothing_left());
   if (shm_executor_) RONDO_TRY(shm_executor_->check_nothing_left());
   if (messages_.unreceived() == 0) return {};
-  return error(Code::Mismatch, "{} messages were sent to rank {} and never received", messages_.unreceived(),
-               rank());
+  return error(ErrorKind::MessageUnreceived, "{} messages were sent to rank {} and never received",
+               messages_.unreceived(), rank());
 }
 
 Status Communicator::finalize() {
@@ -142,14 +150,11 @@ Status Communicator::finalize() {
 Status Communicator::leave(std::unique_ptr<Communicator> communicator) {
   Communicator& leaving = *communicator;
   const bool ended = std::exchange(leaving.ended_, true) || leaving.membership().failed();
-  const Status quiet = ended ? Status() : leaving.quiesce();
+  const Status quiet = ended ? Status() : leaving.quiesce(true);
   if (!ended && quiet.ok()) {
     if (leaving.membership().session()->is_last(leaving.membership().id())) {
       leaving.left_early_ = leaving.init_siblings_ != nullptr && !leaving.init_siblings_->leave();
       leaving.membership().session()->depart();
-    } else {
-      leaving.membership().session()->leave(leaving.membership().id(),
-                                            leaving.membership().recorder().latest());
     }
     leaving.gpu_calls_->disconnect();
   }

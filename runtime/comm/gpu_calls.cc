@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "bootstrap/membership.h"
 #include "comm/communicator.h"
@@ -75,7 +76,7 @@ Status GpuCalls::plan() {
 Status GpuCalls::check_ranks() const {
   for (int rank = 0; rank < communicator_.size(); ++rank)
     if (communicator_.membership().device_of(rank) < 0)
-      return error(Code::Unsupported, "GPU memory: {} uses no GPU, {} does",
+      return error(ErrorKind::PeerWithoutGpu, "GPU memory: {} uses no GPU, {} does",
                    communicator_.membership().rank_text(rank),
                    communicator_.membership().rank_text(communicator_.rank()));
   return {};
@@ -88,7 +89,7 @@ Status GpuCalls::check_executor() const {
       const PeerInfo& one = communicator_.membership().peer(a);
       const PeerInfo& other = communicator_.membership().peer(b);
       if (one.device.uuid == other.device.uuid && !one.is_beside(other))
-        return error(Code::Unsupported,
+        return error(ErrorKind::GpuIsShared,
                      "GPU memory over connections: {} and {} are different processes that share a GPU",
                      other.text(), one.text());
     }
@@ -117,7 +118,7 @@ GpuCosts* GpuCalls::costs() {
       costs_.emplace(links.take(), plans);
     else
       log().info("rank {}: calls on GPU memory ignore the host's links: {}", communicator_.rank(),
-                 links.status().message());
+                 links.status().text());
   }
   return costs_ ? &*costs_ : nullptr;
 }
@@ -242,11 +243,12 @@ Result<Task*> GpuCalls::start_over_connections(const Call& call, const Algorithm
 /// Diagnoses a stalled call: a mismatch, or an awaited rank that has left, if one is found; at the deadline
 /// (`last`) a timeout that names the late rank.
 Status GpuCalls::look_into(const std::string& what, const PendingWait& wait, bool last) {
-  const DesyncReport diagnosis = diagnose(communicator_.membership(), wait);
+  const Membership& membership = communicator_.membership();
+  const DesyncReport diagnosis = last ? last_diagnosis(membership, wait) : diagnose(membership, wait);
   RONDO_TRY(diagnosis.mismatch);
   RONDO_TRY(diagnosis.departed);
   if (!last) return {};
-  return overdue(communicator_.membership(), what, diagnosis);
+  return overdue(membership, what, diagnosis);
 }
 
 GpuMessages& GpuCalls::messages() {
@@ -272,7 +274,8 @@ DeviceExecutor::Ways GpuCalls::ways() {
       .shares_memory =
           [this](int peer) { return shares_memory_ && communicator_.membership().is_on_this_host(peer); },
       .link = [&connections](int peer, uint16_t port) { return connections.gpu_link(peer, gpu_port(port)); },
-      .connect = [&connections](int peer, uint16_t port) { return connections.lane(peer, gpu_port(port)); }};
+      .connect = [&connections](int peer,
+                                uint16_t port) { return connections.awaited_lane(peer, gpu_port(port)); }};
 }
 
 Result<DeviceExecutor*> GpuCalls::executor() {
@@ -310,9 +313,9 @@ Status GpuCalls::finish() {
   const bool settled = (staged_ == nullptr || staged_->settle(deadline)) &&
                        (messages_ == nullptr || messages_->settle(deadline));
   if (!settled)
-    return communicator_.membership().fail(
-        error(Code::Timeout, "calls on CUDA streams did not complete within {} s of rondo_finalize()",
-              static_cast<double>(timeout_ms) / 1000));
+    return communicator_.membership().fail(error(
+        ErrorKind::StreamStalled, "calls on CUDA streams did not complete within {} s of rondo_finalize()",
+        static_cast<double>(timeout_ms) / 1000));
   if (staged_ != nullptr && !staged_->close_windows())
     log().warn("rank {}: peers still have registered memory of this rank open; it must not be freed yet",
                communicator_.rank());

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "comm/queue.h"
+#include "message_trace.h"
 #include "progress_engine.h"
 
 namespace rondo {
@@ -94,6 +96,7 @@ Status issue(UserMessage& message) try {
   const TurnEnd end{turn};
   if (!communicator.membership().failed() && is_done_at_once(message)) [[likely]] {
     message.finish();
+    trace(message, {});
     return {};
   }
   return run_to_completion(communicator, std::span(&message, 1));
@@ -188,7 +191,7 @@ void group_start() { ++group_depth; }
 
 Status group_end() {
   if (group_depth == 0)
-    return Status(Code::InvalidUsage, "rondo_group_end() without a rondo_group_start() on this thread");
+    return Status(ErrorKind::GroupUsage, "rondo_group_end() without a rondo_group_start() on this thread");
   if (--group_depth != 0) return {};
   if (!collected().refusal.ok())
     return std::exchange(collected(), {}).refusal.within("a call of the group was refused, so none was made");
@@ -198,7 +201,7 @@ Status group_end() {
 
 Status group_cancel() {
   if (group_depth == 0)
-    return Status(Code::InvalidUsage, "rondo_group_cancel() without a rondo_group_start() on this thread");
+    return Status(ErrorKind::GroupUsage, "rondo_group_cancel() without a rondo_group_start() on this thread");
   group_depth = 0;
   collected() = {};
   return {};
@@ -245,7 +248,7 @@ bool group_has(const Communicator& communicator) {
 
 Status refuse_in_group(const char* what) {
   if (group_depth == 0) return {};
-  return error(Code::InvalidUsage, "{} is not allowed within a group: it could only be done after its end",
+  return error(ErrorKind::GroupUsage, "{} is not allowed within a group: it could only be done after its end",
                what);
 }
 

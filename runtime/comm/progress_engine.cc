@@ -8,6 +8,7 @@
 
 #include "base/backoff.h"
 #include "comm_progress.h"
+#include "message_trace.h"
 
 namespace rondo {
 namespace {
@@ -100,6 +101,8 @@ class MessagesAtOnce final : public Task {
 /// Polls between two yields, and yields, before a call needs the full progress loop.
 constexpr int kQuickTurns = 256;
 constexpr int kQuickYields = 64;
+/// Polls that take microseconds altogether.
+constexpr int kFewTurns = 64;
 
 /// The first known wait target.
 Awaited awaited_by(std::span<CommProgress> parts) {
@@ -154,7 +157,11 @@ bool is_quickly_done(Communicator& communicator, AnyTask& task) try {
       const Progress progress = task.advance();
       if (progress == Progress::Failed) return false;
       if (progress == Progress::Done) {
-        communicator.membership().recorder().end();
+        FlightRecorder& recorder = communicator.membership().recorder();
+        if (yields == 0 && turns < kFewTurns)
+          recorder.end_soon();
+        else
+          recorder.end();
         return true;
       }
       if (progress != Progress::Stuck) continue;
@@ -211,24 +218,31 @@ Status run_to_completion(Communicator& communicator, std::span<UserMessage> mess
     return communicator.membership().cause();
   }
   if (is_quickly_done(communicator, at_once)) [[likely]] {
-    for (const UserMessage& message : messages) message.finish();
+    for (const UserMessage& message : messages) {
+      message.finish();
+      trace(message, {});
+    }
     return {};
   }
   std::vector<GroupOp> left;
   for (const UserMessage& message : messages) {
-    if (message.is_done())
+    if (message.is_done()) {
       message.finish();
-    else
+      trace(message, {});
+    } else {
       left.push_back(message.op());
+    }
   }
   return run_to_completion(left);
 }
 
 Status run_to_completion(std::span<const GroupOp> ops) try {
-  RONDO_TRY(run_group(ops));
-  for (const GroupOp& op : ops)
-    if (op.finish) op.finish();
-  return {};
+  const Status status = run_group(ops);
+  for (const GroupOp& op : ops) {
+    if (status.ok() && op.finish) op.finish();
+    trace(op, status);
+  }
+  return status;
 } catch (const std::bad_alloc&) {
   return fail_all(ops);
 }

@@ -5,7 +5,7 @@
 
 namespace rondo {
 
-Queue::Queue() : thread_(quiet_thread([this] { loop(); })) {}
+Queue::Queue() : thread_(quiet_thread("rondo-queue", [this] { loop(); })) {}
 
 Queue::~Queue() {
   {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "call/check.h"
 #include "comm/communicator.h"
@@ -27,7 +28,7 @@ bool is_mapped(const std::byte* at) {
 
 Status check_host_memory(const std::byte* at, size_t bytes) {
   if (is_mapped(at) && is_mapped(at + bytes - 1)) return {};
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::NotRegistered,
                "{} bytes at {} are neither memory of this process nor of a GPU; were they freed?", bytes,
                static_cast<const void*>(at));
 }
@@ -35,16 +36,16 @@ Status check_host_memory(const std::byte* at, size_t bytes) {
 Status check_gpu_memory(const std::byte* at, size_t bytes, int memory_device, int device) {
   const auto* const pointer = static_cast<const void*>(at);
   if (device < 0)
-    return error(Code::InvalidArgument, "{} is memory of GPU {}, but the rank uses no GPU", pointer,
+    return error(ErrorKind::RankWithoutGpu, "{} is memory of GPU {}, but the rank uses no GPU", pointer,
                  memory_device);
   if (memory_device != device)
-    return error(Code::InvalidArgument, "{} is memory of GPU {}, but the rank uses GPU {}", pointer,
+    return error(ErrorKind::MemoryOfOtherGpu, "{} is memory of GPU {}, but the rank uses GPU {}", pointer,
                  memory_device, device);
   RONDO_TRY_ASSIGN(const gpu::Allocation all, gpu::allocation_of(at, device));
   const size_t left = static_cast<size_t>(all.base + all.bytes - at);
   if (bytes <= left) return {};
-  return error(Code::InvalidArgument, "bytes is {}, but the allocation of {} ends after {}", bytes, pointer,
-               left);
+  return error(ErrorKind::NotRegistered, "bytes is {}, but the allocation of {} ends after {}", bytes,
+               pointer, left);
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "base/error_kinds.h"
 #include "base/quiet_thread.h"
 #include "comm/group.h"
 #include "comm_progress.h"
+#include "message_trace.h"
 
 namespace rondo {
 namespace {
@@ -66,7 +68,7 @@ std::shared_ptr<Request> Requests::start(GroupOp op) {
 
 /// On failure the request fails: without a thread, it would make no progress unless a caller waits.
 void Requests::start_thread(News& news) {
-  auto started = try_quiet_thread([this] { loop(); });
+  auto started = try_quiet_thread("rondo-requests", [this] { loop(); });
   if (started.ok()) {
     thread_ = started.take();
     return;
@@ -128,7 +130,7 @@ MessageNotes Requests::close() {
     for (const auto& request : std::exchange(under_way_, {})) {
       const PendingMessages message = message_of(request->op_);
       const Status why =
-          error(Code::InvalidUsage, "the communicator ended before the message was complete: {}",
+          error(ErrorKind::MessageUnfinished, "the communicator ended before the message was complete: {}",
                 describe(message));
       request->progress_.abandon();
       request->progress_.hide_messages();
@@ -168,6 +170,7 @@ void Requests::look(const Request* awaited) {
 void Requests::end(Request& request, const Status& status, News& news) {
   request.over_ = true;
   request.status_ = status;
+  trace(request.op_, status);
   for (Told& told : std::exchange(request.told_, {})) news.emplace_back(std::move(told), status);
 }
 

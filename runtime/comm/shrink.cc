@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "bootstrap/membership.h"
 #include "bootstrap/rendezvous.h"
 #include "comm/create.h"
@@ -22,13 +23,13 @@ Result<std::vector<int>> survivors_of(const Communicator& parent, std::span<cons
   std::vector<int> left;
   for (const int rank : excluded)
     if (rank < 0 || rank >= parent.size())
-      return error(Code::InvalidArgument, "excluded names rank {}: it must be from 0 to {}", rank,
+      return error(ErrorKind::RankOutOfRange, "excluded names rank {}: it must be from 0 to {}", rank,
                    parent.size() - 1);
   for (int rank = 0; rank < parent.size(); ++rank)
     if (std::find(excluded.begin(), excluded.end(), rank) == excluded.end()) left.push_back(rank);
   if (std::find(left.begin(), left.end(), parent.rank()) == left.end())
-    return error(Code::InvalidArgument, "excluded names rank {}, which is the caller: only the others call",
-                 parent.rank());
+    return error(ErrorKind::RankOutOfRange,
+                 "excluded names rank {}, which is the caller: only the others call", parent.rank());
   return left;
 }
 
@@ -59,7 +60,7 @@ class ShrinkExchange {
     for (const int rank : ranks_) needed.push_back(parent_.membership().session_rank(rank));
     const int gone = session_.first_gone(needed);
     if (gone < 0) return {};
-    return error(Code::RemoteError, "{} is gone: exclude it as well", session_.member(gone).text());
+    return error(ErrorKind::OneMoreGone, "{} is gone: exclude it as well", session_.member(gone).text());
   }
   /// The cause of a failure: if a death may have caused it, waits briefly for the notice of that death.
   Status first_cause(const Status& failure) const {
@@ -104,7 +105,7 @@ class ShrinkExchange {
       return fd.valid() || !death.ok();
     };
     if (!wait_until(arrived, deadline_))
-      return error(Code::Timeout, "{} did not join the shrink in time, or excludes other ranks",
+      return error(ErrorKind::ShrinkOverdue, "{} did not join the shrink in time, or excludes other ranks",
                    parent_.membership().rank_text(first));
     RONDO_TRY(death);
     auto message = receive_message(fd, deadline_, [this] { return check_alive(); });
@@ -112,7 +113,8 @@ class ShrinkExchange {
     ByteReader reader(message.value().body);
     const auto bytes = reader.get<std::array<std::byte, UniqueId::kBytes>>();
     if (!reader.ok() || message.value().type != MessageType::UniqueId)
-      return error(Code::RemoteError, "{} sent an invalid message", parent_.membership().rank_text(first));
+      return error(ErrorKind::MessageBroken, "{} sent an invalid message",
+                   parent_.membership().rank_text(first));
     return UniqueId::read(bytes);
   }
 
@@ -145,6 +147,16 @@ Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> exclud
     // The id is of an earlier attempt, which the first rank has given up; it will try again.
     if (self != 0 && Session::is_root_gone(made.status()) && !deadline.passed()) continue;
     return exchange.first_cause(made.status());
+  }
+}
+
+Result<CommunicatorPtr> shrink_to_living(Communicator& parent, Communicator::Options options) {
+  const Deadline deadline = Deadline::in_ms(options.init_timeout_ms);
+  for (;;) {
+    const std::vector<int> gone = parent.membership().gone_ranks();
+    options.init_timeout_ms = std::max(deadline.left_ms(), 1);
+    auto made = shrink(parent, gone, options);
+    if (made.ok() || deadline.passed() || parent.membership().gone_ranks() == gone) return made;
   }
 }
 

@@ -19,7 +19,7 @@ std::unique_ptr<BackgroundDiagnosis> BackgroundDiagnosis::begin(std::atomic<bool
 BackgroundDiagnosis::BackgroundDiagnosis(std::atomic<bool>& busy, MembershipPtr membership, PendingWait wait,
                                          bool is_last)
     : busy_(busy), membership_(std::move(membership)), wait_(std::move(wait)), is_last_(is_last) {
-  auto started = try_quiet_thread([this] { run(); });
+  auto started = try_quiet_thread("rondo-diagnose", [this] { run(); });
   if (started.ok())
     thread_ = started.take();
   else
@@ -45,9 +45,12 @@ void BackgroundDiagnosis::find_out() {
   const auto interrupt = [this] {
     return stops_ ? Status(Code::Aborted, "the diagnosis is not needed any more") : Status();
   };
-  report_ = diagnose(*membership_, wait_, interrupt);
-  if (is_last_ && !report_.departed.ok())
-    report_.cause = behind_silent_rank(*membership_, report_.departed, interrupt).message();
+  report_ =
+      is_last_ ? last_diagnosis(*membership_, wait_, interrupt) : diagnose(*membership_, wait_, interrupt);
+  if (!is_last_ || report_.departed.ok()) return;
+  const Status why = behind_silent_rank(*membership_, report_.departed, interrupt);
+  report_.cause = why.message();
+  report_.kind = why.kind();
 }
 
 }  // namespace rondo

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
+#include "bootstrap/place_query.h"
 #include "bootstrap/state_query.h"
 
 namespace rondo {
@@ -27,6 +29,12 @@ Result<PeerStates> ask(const Membership& membership, int rank, const Interrupt& 
                  Deadline::in_ms(kAnswer_ms), [&] { return reason_to_stop(membership, interrupt); });
 }
 
+/// Of a rank that does not answer.
+std::string silence_text(const Membership& membership, int rank) {
+  const std::string trouble = trouble_of_process(*membership.session(), membership.session_rank(rank));
+  return membership.rank_text(rank) + " did not answer" + (trouble.empty() ? "" : ": its process " + trouble);
+}
+
 /// Describes a waiting rank's state.
 std::string wait_text(const PeerState& does) {
   if (does.finished != 0) return "waits in rondo_finalize()";
@@ -49,6 +57,14 @@ std::string activity_text(const PeerState& does, uint32_t sequence) {
   return fmt::format("{} {}", has, describe(does.last()));
 }
 
+/// Of what activity_text() says.
+ErrorKind kind_of(const PeerState& does, uint32_t sequence) {
+  if (does.left != 0 || does.known == 0) return ErrorKind::RankHasLeft;
+  if (does.waits()) return {};
+  if (does.finished != 0) return ErrorKind::RankHasLeft;
+  return sequence == 0 || does.latest < sequence ? ErrorKind::RankIsLate : ErrorKind{};
+}
+
 /// Message lengths of the _v forms may differ between ranks; everything else must be the same.
 bool same_call(Signature a, Signature b) {
   if (a.varying != 0 && b.varying != 0) a.count = b.count = 0;
@@ -58,7 +74,7 @@ bool same_call(Signature a, Signature b) {
 Status first_difference(const Membership& membership, int rank, const PeerState& theirs) {
   const FlightRecorder& ours = membership.recorder();
   const uint32_t last = std::min(ours.latest(), theirs.latest);
-  for (uint32_t sequence = last - std::min(last, FlightRecorder::kRemembered); sequence <= last; ++sequence) {
+  for (uint32_t sequence = last - std::min(last, PeerState::kCalls); sequence <= last; ++sequence) {
     const auto own = ours.call(sequence);
     const auto other = theirs.call(sequence);
     if (own && other && !same_call(*own, *other)) return mismatch(membership.rank(), *own, rank, *other);
@@ -129,10 +145,11 @@ class Pursuit {
     DesyncReport found;
     found.end = ChainEnd::Silent;
     if (why.code() == Code::RemoteError && is_lost(rank))
-      found.departed = error(Code::RemoteError, "{} has left, and rank {} waits for it",
+      found.departed = error(ErrorKind::RankHasLeft, "{} has left, and rank {} waits for it",
                              membership_.rank_text(rank), membership_.rank());
-    found.cause =
-        why.code() == Code::Timeout ? membership_.rank_text(rank) + " did not answer" : why.message();
+    const bool is_silent = why.code() == Code::Timeout;
+    found.cause = is_silent ? silence_text(membership_, rank) : why.message();
+    found.kind = is_silent ? ErrorKind::RankIsSilent : why.kind();
     return found;
   }
 
@@ -152,8 +169,9 @@ class Pursuit {
   DesyncReport without(int rank) const {
     DesyncReport found;
     found.cause = membership_.rank_text(rank) + " has called rondo_leave()";
+    found.kind = ErrorKind::RankHasLeft;
     found.departed =
-        error(Code::RemoteError, "{}, and rank {} waits for it", found.cause, membership_.rank());
+        error(ErrorKind::RankHasLeft, "{}, and rank {} waits for it", found.cause, membership_.rank());
     return found;
   }
 
@@ -161,7 +179,9 @@ class Pursuit {
   int take(int rank, const PeerStates& answer, DesyncReport& found) {
     const PeerState& does = answer.here;
     found.cause = fmt::format("{} {}", membership_.rank_text(rank), activity_text(does, sequence_));
+    found.kind = kind_of(does, sequence_);
     if (!does.waits()) note_other(rank, answer, found);
+    found.late = does.waits() || answer.other != 0 ? -1 : rank;
     // A rank that is still in an earlier call waits for another rank too.
     const bool follows = does.waits() && (does.inside == 0 || sequence_ == 0 || does.latest <= sequence_);
     found.end = follows                   ? ChainEnd::Waits
@@ -180,9 +200,9 @@ class Pursuit {
     found.cause += fmt::format(", and it {} of {}", wait_text(answer.there), title);
     if (recorder == nullptr || answer.there.inside == 0 || recorder->latest() >= answer.there.latest) return;
     found.elsewhere =
-        error(Code::Mismatch, "ranks disagree: rank {} called {} of {}; rank {} called {} of {}",
-              membership_.rank(), own_text(), membership_.recorder().title(), rank,
-              describe(answer.there.last()), title);
+        error(ErrorKind::CommunicatorsDiffer,
+              "ranks disagree: rank {} called {} of {}; rank {} called {} of {}", membership_.rank(),
+              own_text(), membership_.recorder().title(), rank, describe(answer.there.last()), title);
   }
 
   Status disagreement(int rank, const PeerState& does) const {
@@ -194,7 +214,8 @@ class Pursuit {
   }
 
   Status finished(int rank, const std::string& when) const {
-    return error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called rondo_finalize() {}{}",
+    return error(ErrorKind::FinalizedInstead,
+                 "ranks disagree: rank {} called {}; rank {} called rondo_finalize() {}{}",
                  membership_.rank(), own_text(), rank, when, describe_unexpected(own().messages));
   }
 
@@ -226,6 +247,7 @@ class Pursuit {
       waits +=
           circle.size() == 1 ? ", and has not sent itself such a message" : ": they wait for one another";
     found.cause = waits + goes_on + unexpected;
+    found.kind = is_proved ? ErrorKind::WaitCircle : ErrorKind{};
   }
 
   bool takes_any_of_several() const { return wait_.messages && wait_.rank < 0 && membership_.size() > 2; }
@@ -282,6 +304,8 @@ DesyncReport ask_for_any_source(const Membership& membership, Pursuit& pursuit) 
   }
   if (left + 1 < static_cast<size_t>(membership.size())) found.departed = {};
   found.mismatch = found.elsewhere = {};
+  found.late = -1;
+  if (causes.size() > 1) found.kind = {};
   found.cause.clear();
   for (size_t i = 0; i < causes.size() && i < kMaxNamed; ++i) found.cause += (i == 0 ? "" : "; ") + causes[i];
   return found;
@@ -296,6 +320,24 @@ DesyncReport diagnose(const Membership& membership, const PendingWait& wait, con
   DesyncReport found = pursuit.follow(wait.rank);
   if (wait.messages || found.end == ChainEnd::Silent || is_conclusive(found)) return found;
   return ask_all(membership, pursuit, std::move(found));
+}
+
+std::string where_text(const Membership& membership, int rank, const Deadline& deadline,
+                       const Interrupt& interrupt) {
+  const std::string place =
+      inquire_place(*membership.session(), membership.session_rank(rank), membership.id(), deadline,
+                    [&] { return reason_to_stop(membership, interrupt); });
+  return place.empty() ? place : "; its program " + place;
+}
+
+DesyncReport last_diagnosis(const Membership& membership, const PendingWait& wait,
+                            const Interrupt& interrupt) {
+  const Deadline deadline = Deadline::in_ms(kDiagnosis_ms);
+  DesyncReport found = diagnose(membership, wait, interrupt);
+  const auto left_ms = std::min<int64_t>(deadline.left_ms(), kAnswer_ms);
+  if (found.late >= 0 && found.mismatch.ok() && found.departed.ok() && found.elsewhere.ok())
+    found.cause += where_text(membership, found.late, Deadline::in_ms(left_ms), interrupt);
+  return found;
 }
 
 Status first_disagreement(const Membership& membership, int rank) {
@@ -316,14 +358,16 @@ Status behind_silent_rank(const Membership& membership, const Status& cause, con
   const auto goes_on = [&] { return !deadline.passed() && reason_to_stop(membership, interrupt).ok(); };
   for (int rank = 0; rank < membership.size() && goes_on(); ++rank)
     if (rank != membership.rank() && ask(membership, rank, interrupt).status().code() == Code::Timeout)
-      return error(cause.code(), "{} did not answer; {}", membership.rank_text(rank), cause.message());
+      return error(ErrorKind::RankIsSilent, "{}; {}", silence_text(membership, rank), cause.message())
+          .as(cause.code());
   return cause;
 }
 
 Status overdue(const Membership& membership, const std::string& what, const DesyncReport& diagnosis) {
-  return error(Code::Timeout, "{} did not complete within {} s at rank {}: {}", what,
+  return error(ErrorKind::CallOverdue, "{} did not complete within {} s at rank {}: {}", what,
                static_cast<double>(membership.timeout_ms()) / 1000, membership.rank(),
-               diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause);
+               diagnosis.cause.empty() ? "no rank is known to be late" : diagnosis.cause)
+      .because(diagnosis.kind);
 }
 
 }  // namespace rondo

@@ -8,16 +8,18 @@
 namespace rondo {
 
 struct ConnectionExecutor::BoundSchedule {
-  explicit BoundSchedule(Program made) : program(std::move(made)), run(program) {}
+  BoundSchedule(const Shape& shape, Schedule schedule) : program(shape, std::move(schedule)), run(program) {}
   BoundSchedule(const BoundSchedule&) = delete;
   BoundSchedule& operator=(const BoundSchedule&) = delete;
   Program program;
   StepExecutor run;
+  int awaited = -1;  // the rank whose connection is being made; -1: none is missing
 };
 
 namespace {
 
-class ConnectionPlan final : public Plan {
+/// Itself the Task of its first call, which makes the connections.
+class ConnectionPlan final : public Plan, private Task {
  public:
   ConnectionPlan(ConnectionExecutor& executor, const Call& call, const Algorithm& algorithm,
                  const Chunking& cut)
@@ -28,24 +30,49 @@ class ConnectionPlan final : public Plan {
         tile_units_(cut.tile_units) {}
 
   Task* start(const CallBuffers& buffers) override {
-    // The first call makes its connections only now that it has a sequence number, by which errors name it.
-    if (bound_ == nullptr) {
-      if (Status unbound = bind(); !unbound.ok()) return fail(std::move(unbound));
-    }
     args_.input = static_cast<const std::byte*>(buffers.send);
     args_.output = static_cast<std::byte*>(buffers.recv);
-    args_.scratch = executor_.scratch(scratch_bytes_);
     args_.in_place = rule().is_in_place(buffers.send, buffers.recv);
-    args_.streams = !args_.in_place && is_uncached_;
     args_.signature = signature();
-    bound_->run.begin(args_);
+    if (!is_bound_) return this;
+    begin();
     return &bound_->run;
   }
 
  private:
+  // Until it is bound; afterwards bound_->run does the same.
+  Progress advance() override {
+    if (!is_bound_) {
+      if (unbound_.ok()) unbound_ = bind();
+      if (!unbound_.ok()) return Progress::Failed;
+      if (!is_bound_) return Progress::Stuck;
+      begin();
+    }
+    return bound_->run.advance();
+  }
+  Status status() const override { return is_bound_ ? bound_->run.status() : unbound_; }
+  int blocked_on() const override {
+    if (is_bound_) return bound_->run.blocked_on();
+    return bound_ != nullptr ? bound_->awaited : -1;
+  }
+  Awaited awaited() override { return is_bound_ ? bound_->run.awaited() : Awaited(); }
+  Status connection_status() const override { return is_bound_ ? bound_->run.connection_status() : Status(); }
+  void abandon() override {
+    if (is_bound_) bound_->run.abandon();
+  }
+
+  void begin() {
+    args_.scratch = executor_.scratch(scratch_bytes_);
+    args_.streams = !args_.in_place && is_uncached_;
+    bound_->run.begin(args_);
+  }
+
+  /// Connections are made only now that the call has a sequence number, by which errors name it.
   Status bind() {
     const LinkModel& links = executor_.terms().links;
     RONDO_TRY_ASSIGN(bound_, executor_.bound(algorithm_, links.shape(call_)));
+    if (bound_->awaited >= 0) return {};
+    is_bound_ = true;
     const Schedule& schedule = bound_->program.schedule();
     args_.layout = layout_of(call_, schedule.chunks, tile_units_);
     args_.type = call_.type;
@@ -64,6 +91,8 @@ class ConnectionPlan final : public Plan {
   const Algorithm& algorithm_;
   size_t tile_units_;
   ConnectionExecutor::BoundSchedule* bound_ = nullptr;
+  bool is_bound_ = false;
+  Status unbound_;  // why it could not be bound
   CallArgs args_;
   size_t scratch_bytes_ = 0;
   bool is_uncached_ = false;
@@ -87,18 +116,19 @@ Executor ConnectionExecutor::row() {
 }
 
 Schedule ConnectionExecutor::schedule(const Algorithm& algorithm, const Shape& shape) const {
-  if (terms_.locality_order.empty() || !is_free_in_order(shape.kind)) return algorithm.build(shape, rank_);
+  const bool has_places = algorithm.has_shares && !shape.weights.empty();  // which are those of Shape::order
+  if (terms_.locality_order.empty() || !is_free_in_order(shape.kind) || has_places)
+    return algorithm.build(shape, rank_);
   return build_in_order(algorithm, shape, rank_, terms_.locality_order);
 }
 
 Result<ConnectionExecutor::BoundSchedule*> ConnectionExecutor::bound(const Algorithm& algorithm,
                                                                      const Shape& shape) {
   auto& made = bound_[{&algorithm, shape.root, shape.varying, shape.commutative}];
-  if (made == nullptr) {
-    const auto connect = [this](int peer, uint16_t port) { return connections_.lane(peer, port); };
-    RONDO_TRY_ASSIGN(Program program, Program::bind(shape, schedule(algorithm, shape), connect));
-    made = std::make_unique<BoundSchedule>(std::move(program));
-  }
+  if (made == nullptr) made = std::make_unique<BoundSchedule>(shape, schedule(algorithm, shape));
+  RONDO_TRY_ASSIGN(made->awaited, made->program.bind([this](int peer, uint16_t port) {
+    return connections_.lane(peer, port);
+  }));
   return made.get();
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "bootstrap/membership.h"
-#include "connecting.h"
 #include "transports/fallback.h"
 
 namespace rondo {
@@ -42,7 +42,7 @@ class SessionLink final : public Link {
     arrived.from_rank = peer();
     Fd fd = session_.arrived(arrived);
     if (fd.valid() && arrived.route != transport_)
-      return error(Code::Mismatch, "{} uses the transport {}, {} uses {}; they must agree",
+      return error(ErrorKind::SettingsDiffer, "{} uses the transport {}, {} uses {}; they must agree",
                    session_.member(peer()).text(), transport_name(arrived.route),
                    session_.member(self()).text(), transport_name(transport_));
     return fd;
@@ -83,9 +83,13 @@ ConnectionTable::~ConnectionTable() {
   connections_.clear();
 }
 
-/// Only one thread uses the lane, but others need the table meanwhile.
 Result<Connection*> ConnectionTable::lane(int peer, uint16_t port) {
-  const Ends ends{std::min(peer, self()), std::max(peer, self()), port};
+  return made_without_waiting(lane_ends(peer, port));
+}
+
+/// Only one thread uses the lane, but others need the table meanwhile.
+Result<Connection*> ConnectionTable::awaited_lane(int peer, uint16_t port) {
+  const Ends ends = lane_ends(peer, port);
   std::unique_lock lock(mutex_);
   auto& slot = connections_[ends];
   if (slot != nullptr) return slot.get();
@@ -97,7 +101,10 @@ Result<Connection*> ConnectionTable::lane(int peer, uint16_t port) {
 }
 
 Result<Connection*> ConnectionTable::messages(int source, int destination) {
-  const Ends ends{source, destination, kMessagePort};
+  return made_without_waiting({source, destination, kMessagePort});
+}
+
+Result<Connection*> ConnectionTable::made_without_waiting(const Ends& ends) {
   const std::lock_guard lock(mutex_);
   auto& slot = connections_[ends];
   if (slot != nullptr) return slot.get();
@@ -107,9 +114,10 @@ Result<Connection*> ConnectionTable::messages(int source, int destination) {
   }
   auto& connecting = connecting_[ends];
   if (connecting == nullptr) connecting = std::make_unique<Connecting>();
-  RONDO_TRY_ASSIGN(
-      slot, connecting->result([=, this] { return until_it_answers([=, this] { return connect(ends); }); }));
-  if (slot != nullptr) connecting_.erase(ends);
+  auto made = connecting->result([=, this] { return until_it_answers([=, this] { return connect(ends); }); });
+  if (!made) return nullptr;
+  connecting_.erase(ends);
+  RONDO_TRY_ASSIGN(slot, std::move(*made));
   return slot.get();
 }
 
@@ -119,11 +127,14 @@ bool ConnectionTable::may_wait(const Ends& ends) const {
   return dialler == self() && !membership_->is_here(acceptor);
 }
 
-/// What needs the connection has a deadline of its own, and knows what it waits for.
+/// What needs the connection has a deadline of its own, and knows what it waits for. A process that no
+/// connection reaches is given up before: only this rank knows why.
 ConnectionTable::Made ConnectionTable::until_it_answers(const std::function<Made()>& connect) const {
   for (;;) {
     Made made = connect();
-    if (made.status().code() != Code::Timeout || closing_ || membership_->failed()) return made;
+    const bool is_silent =
+        made.status().code() == Code::Timeout && made.status().kind() != ErrorKind::CannotConnect;
+    if (!is_silent || closing_ || membership_->failed()) return made;
   }
 }
 
@@ -132,8 +143,9 @@ Result<const Transport*> ConnectionTable::transport_to(int peer) const {
   const PeerInfo& b = membership_->peer(peer);
   if (forced_ != nullptr) {
     if (forced_->reaches(a.endpoint, b.endpoint)) return forced_;
-    return error(Code::InvalidUsage, "the transport {} was requested, but {} and {} cannot use it",
-                 forced_->name, a.text(), b.text());
+    return error(ErrorKind::TransportCannotReach,
+                 "the transport {} was requested, but {} and {} cannot use it", forced_->name, a.text(),
+                 b.text());
   }
   {
     const std::lock_guard lock(fallback_mutex_);
@@ -141,7 +153,7 @@ Result<const Transport*> ConnectionTable::transport_to(int peer) const {
     if (found != fallbacks_.end()) return found->second;
   }
   if (const Transport* const found = automatic_transport(a.endpoint, b.endpoint)) return found;
-  return error(Code::SystemError, "no transport reaches from {} to {}", a.text(), b.text());
+  return error(ErrorKind::NoTransport, "no transport reaches from {} to {}", a.text(), b.text());
 }
 
 ConnectionKey ConnectionTable::key(int dialler, int acceptor, uint16_t port) const {
@@ -178,7 +190,7 @@ ConnectionTable::Made ConnectionTable::connect_automatically(const Ends& ends,
   const PeerInfo& b = membership_->peer(acceptor);
   const Transport* const transport = automatic_transport(a.endpoint, b.endpoint, among);
   if (transport == nullptr)
-    return error(Code::SystemError, "no transport reaches from {} to {}", a.text(), b.text());
+    return error(ErrorKind::NoTransport, "no transport reaches from {} to {}", a.text(), b.text());
   if (attempt != 0) note_fallback(ends, *transport, refusal);
   RONDO_TRY_ASSIGN(auto connection, connect_by(ends, *transport, attempt));
   if (transport->fabrics == nullptr) return connection;
@@ -188,7 +200,8 @@ ConnectionTable::Made ConnectionTable::connect_automatically(const Ends& ends,
       std::make_unique<FallbackConnection>(std::move(connection), [=, this](const Status& why) -> Made {
         const auto next = [=, this] { return connect_automatically(ends, others, attempt + 1, why); };
         if (!may_wait(ends)) return next();
-        return connecting->result([=, this] { return until_it_answers(next); });
+        auto made = connecting->result([=, this] { return until_it_answers(next); });
+        return made ? std::move(*made) : Made(nullptr);
       }));
 }
 
@@ -200,7 +213,7 @@ void ConnectionTable::note_fallback(const Ends& ends, const Transport& used, con
     if (std::exchange(fallbacks_[peer], &used) == &used) return;
   }
   const std::string what =
-      fmt::format("{} is reached by {}: {}", membership_->peer(peer).text(), used.name, refusal.message());
+      fmt::format("{} is reached by {}: {}", membership_->peer(peer).text(), used.name, refusal.text());
   if (dialler == self())
     log().warn("{}", what);
   else
@@ -243,11 +256,25 @@ Status ConnectionTable::check_nothing_left() const {
     if (connection == nullptr || only_sends) continue;
     const auto left = connection->peek();
     if (!left) continue;
-    if (port == kMessagePort)
-      return error(Code::Mismatch, "rank {} sent rank {} a message that was never received", peer, self());
+    if (port == kMessagePort) return never_received(peer);
     return never_called(peer, self(), *left->signature);
   }
+  for (int peer = 0; peer < membership_->size(); ++peer)
+    if (peer != self() && !connections_.contains({peer, self(), kMessagePort}))
+      RONDO_TRY(check_no_arrival(peer));
   return {};
+}
+
+/// A rank dials for messages when it has one.
+Status ConnectionTable::check_no_arrival(int peer) const {
+  ConnectRequest first{.kind = ConnectKind::Data, .communicator = membership_->id(), .port = kMessagePort};
+  first.from_rank = membership_->session_rank(peer);
+  return membership_->session()->arrived(first).valid() ? never_received(peer) : Status();
+}
+
+Status ConnectionTable::never_received(int peer) const {
+  return error(ErrorKind::MessageUnreceived, "rank {} sent rank {} a message that was never received", peer,
+               self());
 }
 
 }  // namespace rondo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program: a Schedule bound to one rank's connections. Immutable; read by the executor on the thread that
-// runs the call.
+// Program: a Schedule bound to one rank's connections. Immutable once it is bound; read by the executor on
+// the thread that runs the call.
 #pragma once
 
 #include <vector>
@@ -13,17 +13,22 @@ namespace rondo {
 
 class Program {
  public:
-  /// `connect(peer, port)` returns the connection that a lane's Steps use; it must outlive the Program.
+  Program(const Shape& shape, Schedule schedule);
+  /// Binds it. `connect(peer, port)` returns the connection that a lane's Steps use, which must outlive the
+  /// Program; null: it is being made. Returns the peer whose connection is being made, after which this has
+  /// to be called again; -1: it is bound.
   template <typename Connect>
-  static Result<Program> bind(const Shape& shape, Schedule schedule, Connect&& connect) {
-    Program program(shape, std::move(schedule));
-    for (size_t lane = 0; lane < program.schedule_.lanes.size(); ++lane) {
-      for (int peer : program.peers_of(lane)) {
-        RONDO_TRY_ASSIGN(Connection * connection, connect(peer, program.schedule_.lanes[lane].port));
-        program.adopt(lane, peer, connection);
+  Result<int> bind(Connect&& connect) {
+    for (; bound_lanes_ < schedule_.lanes.size(); ++bound_lanes_, bound_peers_ = 0) {
+      const std::vector<int> peers = peers_of(bound_lanes_);
+      for (; bound_peers_ < peers.size(); ++bound_peers_) {
+        const int peer = peers[bound_peers_];
+        RONDO_TRY_ASSIGN(Connection* const connection, connect(peer, schedule_.lanes[bound_lanes_].port));
+        if (connection == nullptr) return peer;
+        adopt(bound_lanes_, peer, connection);
       }
     }
-    return program;
+    return -1;
   }
 
   const Schedule& schedule() const { return schedule_; }
@@ -60,12 +65,13 @@ class Program {
   }
 
  private:
-  Program(const Shape& shape, Schedule schedule);
   std::vector<int> peers_of(size_t lane) const;
   void adopt(size_t lane, int peer, Connection* connection);
   bool posts(size_t lane, int peer, bool in_place) const;
 
   Schedule schedule_;
+  size_t bound_lanes_ = 0;
+  size_t bound_peers_ = 0;                             // of the next lane
   std::vector<std::vector<Connection*>> connections_;  // [lane * sets + set]
   std::vector<Connection*> all_;
   std::vector<std::vector<bool>> stable_;

@@ -24,7 +24,7 @@ void Proxy::add(ProxyClient* work) {
   }
   if (thread_.joinable()) return;
   try {
-    thread_ = quiet_thread([this] { loop(); });
+    thread_ = quiet_thread("rondo-proxy", [this] { loop(); });
   } catch (const std::exception&) {
     const std::lock_guard lock(mutex_);
     std::erase(all_, work);

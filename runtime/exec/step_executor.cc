@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error_kinds.h"
 #include "kernels/stream_copy.h"
 
 namespace rondo {
@@ -206,7 +207,7 @@ bool StepExecutor::check(const Arrival& arrival, int peer, size_t bytes) {
   blocked_on_ = peer;
   const int self = program_.schedule().rank;
   if (*arrival.signature == message_)
-    failure_ = error(Code::Mismatch, "rank {} sent {} bytes where rank {} expects {} in {}", peer,
+    failure_ = error(ErrorKind::LengthsDiffer, "rank {} sent {} bytes where rank {} expects {} in {}", peer,
                      arrival.bytes, self, bytes, describe(message_));
   else
     failure_ = mismatch(self, message_, peer, *arrival.signature);
@@ -364,7 +365,8 @@ bool StepExecutor::read_intact() {
         operand.connection != nullptr ? operand.connection->zero_copy() : nullptr;
     return zero_copy == nullptr || zero_copy->intact();
   });
-  if (!all) failure_ = error(Code::RemoteError, "a peer cancelled a message while it was being read");
+  if (!all)
+    failure_ = error(ErrorKind::MessageCancelled, "a peer cancelled a message while it was being read");
   return all;
 }
 
@@ -374,7 +376,7 @@ bool StepExecutor::post(const Step& step, size_t tile, size_t bytes) {
     if (target.slot != nullptr) continue;
     const std::byte* const value = start_of(Program::value_place(step), tile);
     if (target.connection->zero_copy()->post(value, bytes, message_)) continue;
-    failure_ = error(Code::InvalidUsage,
+    failure_ = error(ErrorKind::MemoryFreed,
                      "memory from rondo_mem_alloc(), or that was registered, was freed while {} used it",
                      describe(message_));
     return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stubs for a build without CUDA's headers: there is no GPU.
+#include "base/error_kinds.h"
 #include "gpu/device.h"
 #include "gpu/graph.h"
 #include "gpu/ipc.h"
@@ -11,7 +12,7 @@
 namespace rondo::gpu {
 namespace {
 
-Status absent() { return Status(Code::Unsupported, "this librondo was built without CUDA"); }
+Status absent() { return Status(ErrorKind::BuiltWithoutCuda, "this librondo was built without CUDA"); }
 
 }  // namespace
 

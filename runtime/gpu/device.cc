@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "driver.h"
 
 namespace rondo::gpu {
@@ -25,7 +26,7 @@ Result<CUcontext> unless_reset(const Driver& cuda, const Taken& taken, int devic
   const bool gone = result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
   if (!gone) RONDO_TRY(outcome(result, fmt::format("using GPU {}", device).c_str()));
   if (!gone && id == taken.id) return taken.context;
-  return error(Code::SystemError,
+  return error(ErrorKind::GpuWasReset,
                "GPU {} was reset (cudaDeviceReset(), cuDevicePrimaryCtxReset()) while Rondo used it: its "
                "process cannot use it with Rondo any more",
                device);
@@ -60,7 +61,7 @@ Result<int> device_count() {
   RONDO_TRY_ASSIGN(const Driver* cuda, driver());
   int count = 0;
   RONDO_TRY(outcome(cuda->cuDeviceGetCount(&count), "counting GPUs"));
-  if (count == 0) return error(Code::Unsupported, "CUDA reports no GPU to this process");
+  if (count == 0) return error(ErrorKind::NoCudaDriver, "CUDA reports no GPU to this process");
   return count;
 }
 

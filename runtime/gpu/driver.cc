@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "base/error_kinds.h"
 #include "gpu/device.h"
 
 namespace rondo::gpu {
@@ -49,17 +50,17 @@ Result<const Driver*> load() {
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // stays loaded
   if (library == nullptr) {
     const char* why = ::dlerror();
-    return error(Code::Unsupported, "there is no CUDA driver: {}", why ? why : kLibrary);
+    return error(ErrorKind::NoCudaDriver, "there is no CUDA driver: {}", why ? why : kLibrary);
   }
   auto functions = std::make_unique<Driver>();
   if (const char* missing = look_up(library, *functions))
-    return error(Code::Unsupported,
+    return error(ErrorKind::CudaDriverOld,
                  "the CUDA driver is too old: it has no {}, and must be CUDA 12.0's or later", missing);
   const CUresult result = functions->cuInit(0);
   if (result != CUDA_SUCCESS) {
     const char* words = nullptr;
     functions->cuGetErrorString(result, &words);
-    return error(Code::Unsupported, "CUDA cannot be used: {}", words ? words : "an unknown error");
+    return error(ErrorKind::NoCudaDriver, "CUDA cannot be used: {}", words ? words : "an unknown error");
   }
   return static_cast<const Driver*>(functions.release());
 }
@@ -92,9 +93,9 @@ Status outcome(CUresult result, const char* what) {
     loaded.value()->cuGetErrorName(result, &name);
     loaded.value()->cuGetErrorString(result, &words);
   }
-  const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::OutOfMemory : Code::SystemError;
+  const auto kind = result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::GpuOutOfMemory : ErrorKind::CudaFailed;
   const auto device = Current::device();
-  return error(code, "{}{}: {} ({})", what, device ? fmt::format(" on GPU {}", *device) : "",
+  return error(kind, "{}{}: {} ({})", what, device ? fmt::format(" on GPU {}", *device) : "",
                words ? words : "CUDA gives no reason", name ? name : "unknown");
 }
 

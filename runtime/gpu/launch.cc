@@ -73,7 +73,9 @@ class Linker {
   Status said(CUresult result) const {
     const Status status = outcome(result, "compiling the kernels for this GPU");
     const std::string log = in_a_line(log_);
-    return status.ok() || log.empty() ? status : Status(status.code(), status.message() + ": " + log);
+    return status.ok() || log.empty()
+               ? status
+               : Status(status.code(), status.message() + ": " + log).because(status.kind());
   }
 
   std::string log_ = std::string(4096, '\0');
@@ -105,7 +107,8 @@ Result<Kernel> Image::find(const char* name, int device) {
   auto found = find_on_current(name, device);
   if (found.ok()) return found;
   return Status(found.status().code(),
-                found.status().message() + "; " + code_and_device(code_.description, device));
+                found.status().message() + "; " + code_and_device(code_.description, device))
+      .because(found.status().kind());
 }
 
 Result<Kernel> Image::find_on_current(const char* name, int device) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/rdma_memory.h"
 
+#include "base/error_kinds.h"
 #include "driver.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
@@ -16,7 +17,7 @@ Result<GpuMemory::Visibility> rdma_visibility(int device) {
   RONDO_TRY(outcome(
       cuda->cuDeviceGetAttribute(&is_supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, device),
       kWhat));
-  if (is_supported == 0) return error(Code::Unsupported, "GPU {} has no GPUDirect RDMA", device);
+  if (is_supported == 0) return error(ErrorKind::NoGpuDirect, "GPU {} has no GPUDirect RDMA", device);
   RONDO_TRY(outcome(
       cuda->cuDeviceGetAttribute(&ordering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, device),
       kWhat));
@@ -48,7 +49,7 @@ Result<Fd> RdmaMemory::dmabuf() const {
   const CUresult result = driver().value()->cuMemGetHandleForAddressRange(
       &descriptor, address(data_), bytes_, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
   if (result == CUDA_ERROR_NOT_SUPPORTED)
-    return error(Code::Unsupported, "CUDA's driver gives no dmabuf of GPU {}'s memory", device_);
+    return error(ErrorKind::NoGpuDirect, "CUDA's driver gives no dmabuf of GPU {}'s memory", device_);
   RONDO_TRY(outcome(result, "getting a dmabuf"));
   return Fd(descriptor);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "driver.h"
 #include "gpu/device.h"
 
@@ -38,10 +39,10 @@ Status check_stream(Stream stream, int device) {
   RONDO_TRY(outcome(cuda->cuCtxGetCurrent(&own), "querying the current context"));
   const CUresult result = cuda->cuStreamGetCtx(stream, &context);
   if (result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-    return error(Code::InvalidArgument, "stream is not a CUDA stream, or was destroyed");
+    return error(ErrorKind::StreamInvalid, "stream is not a CUDA stream, or was destroyed");
   RONDO_TRY(outcome(result, "querying a stream's context"));
   if (context == own) return {};
-  return error(Code::InvalidArgument,
+  return error(ErrorKind::StreamInvalid,
                "stream belongs to another GPU, or another context, than the rank's, which is GPU {}", device);
 }
 
@@ -52,7 +53,7 @@ Result<uint64_t> capture_of(Stream stream) {
   RONDO_TRY(outcome(cuda->cuStreamGetCaptureInfo_v2(stream, &capture, &number, nullptr, nullptr, nullptr),
                     "querying whether a stream is being captured"));
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
-    return Status(Code::InvalidUsage, "the stream's capture into a graph has failed before this call");
+    return Status(ErrorKind::CapturesDiffer, "the stream's capture into a graph has failed before this call");
   return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE ? number : 0;
 }
 

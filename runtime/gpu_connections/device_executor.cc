@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "device_channels.h"
 #include "device_program.h"
 #include "gpu/device.h"
@@ -53,14 +54,14 @@ Result<bool> is_captured(const std::map<int, std::vector<LocalCall>>& of_devices
     RONDO_TRY_ASSIGN(const uint64_t graph, graph_of(local_calls.front()));
     const auto [other, is_new] = known.emplace(graph, local_calls.front());
     if (graph != 0 && !is_new)
-      return error(Code::InvalidUsage,
+      return error(ErrorKind::KernelsInOneGraph,
                    "GPU memory over connections: kernels of GPUs {} and {} (ranks {} and {}) wait for one "
                    "another, but CUDA need not run those of one graph at the same time; capture the streams "
                    "of each GPU into a graph of their own, launched by a thread of its own",
                    other->second.device, device, other->second.rank, local_calls.front().rank);
   }
   if (known.contains(0) && known.size() > 1)
-    return error(Code::InvalidUsage, "rank {}'s stream is captured into a graph and rank {}'s is not",
+    return error(ErrorKind::CapturesDiffer, "rank {}'s stream is captured into a graph and rank {}'s is not",
                  known.rbegin()->second.rank, known.at(0).rank);
   return !known.contains(0);
 }
@@ -234,7 +235,8 @@ Status DeviceExecutor::drain(const Deadline& deadline) {
     return idle || hooks_.failed();
   };
   if (wait_until(over, deadline)) return {};
-  return error(Code::Timeout, "rank {}'s calls on CUDA streams did not complete in time", settings_.rank);
+  return error(ErrorKind::StreamStalled, "rank {}'s calls on CUDA streams did not complete in time",
+               settings_.rank);
 }
 
 bool DeviceExecutor::serve() {
@@ -265,7 +267,7 @@ void DeviceExecutor::report_mismatch() {
   // Only a hash arrived: the peer itself must be asked what its call is.
   const Status known = hooks_.look(false);
   hooks_.fail(known.ok()
-                  ? error(Code::Mismatch,
+                  ? error(ErrorKind::LengthsDiffer,
                           "rank {} sent rank {} {} bytes of a different call instead of {} of this one", peer,
                           settings_.rank, health_->bytes, health_->expected)
                   : known);

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "gpu/device.h"
 
 namespace rondo {
@@ -95,7 +96,8 @@ class DirectPlanner {
   /// Checks an element count that two ranks must agree on.
   Status agree(int rank_a, size_t a, int rank_b, size_t b) const {
     if (a == b) return {};
-    return error(Code::Mismatch, "ranks disagree about {}_v: rank {} has {} elements where rank {} has {}",
+    return error(ErrorKind::RanksDisagree,
+                 "ranks disagree about {}_v: rank {} has {} elements where rank {} has {}",
                  collective_name(first_.kind), rank_a, a, rank_b, b);
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
@@ -74,7 +75,7 @@ Status check_one_graph(LocalCalls local_calls, const char* ranks) {
     RONDO_TRY_ASSIGN(const uint64_t graph, graph_of(local_call));
     if (graph == first) continue;
     return error(
-        Code::InvalidUsage,
+        ErrorKind::CapturesDiffer,
         "the streams of ranks {} and {} are not captured into the same graph; {} have to be in one graph, "
         "or all of them in none",
         local_calls[0].rank, local_call.rank, ranks);

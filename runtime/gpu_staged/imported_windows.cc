@@ -26,7 +26,7 @@ void ImportedWindows::look() {
       changes != answered_.load(std::memory_order_relaxed) || leaves_.load(std::memory_order_relaxed);
   if (!has_work || has_left_.load(std::memory_order_relaxed) || serves_.exchange(true)) return;
   try {
-    quiet_thread([self = shared_from_this()] { self->serve(); }).detach();
+    quiet_thread("rondo-windows", [self = shared_from_this()] { self->serve(); }).detach();
     answered_.store(changes, std::memory_order_relaxed);
   } catch (const std::system_error&) {
     serves_.store(false, std::memory_order_release);  // no more threads for now; the next look tries again

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "bootstrap/membership.h"
 #include "gpu/device.h"
@@ -162,12 +163,12 @@ Result<bool> IpcHandleExchange::hear_offers() {
 
 Status IpcHandleExchange::believe(int rank, const Offer& offer, std::vector<Fd> attached) {
   if (offer.staging_bytes != staging_bytes_)
-    return error(Code::Mismatch, "RONDO_STAGING_BYTES is {} at {}, but {} at {}; it must be the same",
-                 offer.staging_bytes, membership_->peer(rank).text(), staging_bytes_,
-                 membership_->peer(self()).text());
+    return error(ErrorKind::SettingsDiffer,
+                 "RONDO_STAGING_BYTES is {} at {}, but {} at {}; it must be the same", offer.staging_bytes,
+                 membership_->peer(rank).text(), staging_bytes_, membership_->peer(self()).text());
   const size_t expected = (rank == 0 ? 1 : 0) + (offer.size != 0 ? 1 : 0);
   if (attached.size() != expected)
-    return error(Code::RemoteError, "{} shared {} descriptors of memory instead of {}",
+    return error(ErrorKind::SharingFailed, "{} shared {} descriptors of memory instead of {}",
                  membership_->peer(rank).text(), attached.size(), expected);
   if (rank == 0) {
     RONDO_TRY_ASSIGN(SharedSegment words, SharedSegment::map(attached.front(), words_bytes(size())));
@@ -215,7 +216,8 @@ Result<bool> IpcHandleExchange::conclude() {
   }
   made_.reset();
   if (on_host_)
-    return error(Code::Unsupported, "GPU memory cannot be shared between processes: {}", objects->second);
+    return error(ErrorKind::GpuMemoryNotShared, "GPU memory cannot be shared between processes: {}",
+                 objects->second);
   log().info("rank {}: data for GPUs of other processes goes through memory of the host, because of {}",
              self(), objects->second);
   on_host_ = true;

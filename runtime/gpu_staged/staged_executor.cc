@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "exported_windows.h"
@@ -197,8 +198,8 @@ Status StagedExecutor::await_holders(const void* key) {
       return why;
     }
     if (deadline.passed())
-      return error(Code::Timeout, "{} has not closed the memory within {} s", membership_->rank_text(holder),
-                   static_cast<double>(timeout_ms) / 1000);
+      return error(ErrorKind::MemoryNotClosed, "{} has not closed the memory within {} s",
+                   membership_->rank_text(holder), static_cast<double>(timeout_ms) / 1000);
   }
 }
 

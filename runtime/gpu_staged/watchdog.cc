@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "base/quiet_thread.h"
 #include "diagnosis/desync_report.h"
 #include "health/stall_detector.h"
@@ -120,7 +121,7 @@ void Watchdog::WatchedComm::judge_wait() {
   const bool gives_up = finding == StallDetector::Finding::Overdue;
   if (looking_.joinable()) looking_.join();
   looks_.store(true, std::memory_order_relaxed);
-  auto started = try_quiet_thread([this, gives_up] {
+  auto started = try_quiet_thread("rondo-diagnose", [this, gives_up] {
     find_out(gives_up);
     looks_.store(false, std::memory_order_release);
   });
@@ -132,8 +133,8 @@ void Watchdog::WatchedComm::judge_wait() {
 
 void Watchdog::WatchedComm::find_out(bool gives_up) {
   const int late = late_rank(words_, membership_->size(), rank());
-  const DesyncReport diagnosis =
-      diagnose(*membership_, {.rank = late, .guessed = true, .messages = {}, .received = {}});
+  const PendingWait wait{.rank = late, .guessed = true, .messages = {}, .received = {}};
+  const DesyncReport diagnosis = gives_up ? last_diagnosis(*membership_, wait) : diagnose(*membership_, wait);
   if (!diagnosis.mismatch.ok()) {
     static_cast<void>(membership_->fail(diagnosis.mismatch));
   } else if (!diagnosis.departed.ok()) {
@@ -141,9 +142,10 @@ void Watchdog::WatchedComm::find_out(bool gives_up) {
   } else if (gives_up) {
     const FlightRecorder& recorder = membership_->recorder();
     static_cast<void>(membership_->fail(
-        error(Code::Timeout, "{} has made no progress for {} s in a stream of rank {}: {}",
+        error(ErrorKind::StreamStalled, "{} has made no progress for {} s in a stream of rank {}: {}",
               describe(recorder.call(recorder.latest()).value_or(Signature())),
-              static_cast<double>(membership_->timeout_ms()) / 1000, rank(), diagnosis.cause)));
+              static_cast<double>(membership_->timeout_ms()) / 1000, rank(), diagnosis.cause)
+            .because(diagnosis.kind)));
   }
 }
 
@@ -169,7 +171,7 @@ class Guard {
 
  private:
   void start() {
-    quiet_thread([this] { loop(); }).detach();
+    quiet_thread("rondo-watchdog", [this] { loop(); }).detach();
     started_ = true;
   }
   [[noreturn]] void loop() {

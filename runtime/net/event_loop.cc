@@ -25,7 +25,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::start() {
   Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return system_error("cannot make an event descriptor", errno);
   std::unique_ptr<EventLoop> poller(new EventLoop(std::move(epoll), std::move(wake)));
-  RONDO_TRY_ASSIGN(poller->thread_, try_quiet_thread([raw = poller.get()] { raw->loop(); }));
+  RONDO_TRY_ASSIGN(poller->thread_, try_quiet_thread("rondo-service", [raw = poller.get()] { raw->loop(); }));
   return poller;
 }
 

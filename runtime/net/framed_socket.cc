@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/error_kinds.h"
 #include "net/event_loop.h"
 
 namespace rondo {
@@ -117,7 +118,7 @@ Status send_message(const Fd& fd, MessageType type, const ByteWriter& body, cons
 Result<ControlMessage> receive_message(const Fd& fd, const Deadline& deadline, const Interrupt& interrupt) {
   FrameHeader header{};
   RONDO_TRY(receive_all(fd, std::as_writable_bytes(std::span(&header, 1)), deadline, interrupt));
-  if (header.bytes > kMaxMessageBytes) return Status(Code::RemoteError, "a control message is broken");
+  if (header.bytes > kMaxMessageBytes) return Status(ErrorKind::MessageBroken, "a control message is broken");
   ControlMessage message{header.type, std::vector<std::byte>(header.bytes)};
   RONDO_TRY(receive_all(fd, message.body, deadline, interrupt));
   return message;

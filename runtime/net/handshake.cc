@@ -5,16 +5,18 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
 #include "handshake_format.h"
 
 namespace rondo {
 namespace {
 
 Status check_answer(const Answer& answer) {
-  if (answer.magic != kMagic) return Status(Code::RemoteError, "what listens there is not Rondo");
+  if (answer.magic != kMagic) return Status(ErrorKind::MessageBroken, "what listens there is not Rondo");
   if (answer.verdict == Verdict::WrongVersion || answer.version != kVersion)
-    return error(Code::InvalidUsage, "it speaks version {} of Rondo's protocol and this process version {}",
-                 answer.version, kVersion);
+    return error(ErrorKind::VersionDiffers,
+                 "it speaks version {} of Rondo's protocol and this process version {}", answer.version,
+                 kVersion);
   if (answer.verdict != Verdict::Welcome)
     return Status(Code::RemoteError, "it does not know this session, or no longer does");
   return {};
@@ -25,7 +27,7 @@ Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcr
     return {};
   if (receipt.verdict == Verdict::UnknownSession)
     return Status(Code::RemoteError, "that rank is no longer there");
-  return error(Code::InvalidUsage, "it has a different {}", secret_name(said.purpose.kind));
+  return error(ErrorKind::SecretDiffers, "it has a different {}", secret_name(said.purpose.kind));
 }
 
 /// `dropped`: the other end hung up without an answer.
@@ -90,22 +92,27 @@ Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& crede
                     Contact* contact) {
   constexpr int kMaxPause_ms = 64;
   constexpr int kConnect_ms = 5000;
+  const int whole_ms = deadline.left_ms();
+  const Deadline contact_by = Deadline::in_ms(whole_ms - whole_ms / 10);
+  Contact furthest = Contact::None;
   for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, kMaxPause_ms)) {
     Status worst;
     bool again = false;
     for (size_t i = 0; i < addresses.size(); ++i) {
-      const int share_ms = deadline.left_ms() / static_cast<int>(addresses.size() - i);
+      const int share_ms = contact_by.left_ms() / static_cast<int>(addresses.size() - i);
       Attempt attempt;
       auto fd = dial_once(addresses[i], credentials, purpose,
                           Deadline::in_ms(std::min(share_ms, kConnect_ms)), deadline, interrupt, attempt);
+      furthest = std::max(furthest, attempt.contact);
       if (contact != nullptr) *contact = std::max(*contact, attempt.contact);
       if (fd.ok()) return fd;
       if (interrupt) RONDO_TRY(interrupt());
-      const Status failure = attempt.dropped ? Status(Code::Timeout, fd.status().message()) : fd.status();
+      const Status failure = attempt.dropped ? fd.status().as(Code::Timeout) : fd.status();
       again = again || failure.code() == Code::Timeout;
       if (worst.ok() || weight(failure) >= weight(worst)) worst = failure;
     }
-    if (!again || deadline.passed()) return worst;
+    const bool is_late = furthest == Contact::Made ? deadline.passed() : contact_by.passed();
+    if (!again || is_late) return worst;
     ::poll(nullptr, 0, pause_ms);
   }
 }

@@ -12,7 +12,7 @@
 namespace rondo {
 
 inline constexpr uint32_t kMagic = 0x4f444e52;  // "RNDO"
-inline constexpr uint32_t kVersion = 17;        // of everything that processes exchange
+inline constexpr uint32_t kVersion = 19;        // of everything that processes exchange
 
 using Nonce = std::array<std::byte, 16>;
 

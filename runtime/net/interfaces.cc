@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -50,8 +51,8 @@ Result<std::vector<Interface>> offered_interfaces() {
   const auto [which, filter] = interface_filter();
   auto chosen = choose_interfaces(all, filter);
   if (chosen.empty() && !filter.empty())
-    return error(Code::InvalidArgument, "{}='{}' matches no interface of this host, which has {}", which,
-                 filter, fmt::join(interface_names(all), ", "));
+    return error(ErrorKind::InterfaceUnknown, "{}='{}' matches no interface of this host, which has {}",
+                 which, filter, fmt::join(interface_names(all), ", "));
   for (const auto& one : chosen)
     log().info("network: offering {} of interface {} ({})", ip_text(one.ip), one.name,
                !filter.empty()       ? fmt::format("{}={}", which, filter)

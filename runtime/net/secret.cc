@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error_kinds.h"
 #include "net/handshake.h"
 
 #include <openssl/crypto.h>
@@ -70,7 +71,7 @@ Result<Secret> stretched(std::string_view text, std::string_view salt) {
   if (EVP_PBE_scrypt(text.data(), text.size(), reinterpret_cast<const unsigned char*>(salt.data()),
                      salt.size(), kRounds, kBlocks, kLanes, kMaxBytes,
                      reinterpret_cast<unsigned char*>(secret.bytes.data()), secret.bytes.size()) != 1)
-    return Status(Code::SystemError,
+    return Status(ErrorKind::SecretTooShort,
                   "the secret is short, and OpenSSL has no scrypt to stretch it here: use one of 64 "
                   "hexadecimal digits, as openssl rand -hex 32 makes it");
   return secret;

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 namespace {
-
-constexpr int kBacklog = 4096;
 
 void set_option(const Fd& fd, int level, int option, int value) {
   ::setsockopt(fd.get(), level, option, &value, sizeof value);
@@ -42,8 +42,9 @@ Status wait_ready(const Fd& fd, short events, const Deadline& deadline, const In
 
 Status connect_failure(const Address& address, int error_number) {
   const bool gone = error_number == ECONNREFUSED || error_number == ENOENT || error_number == ECONNRESET;
-  return error(gone ? Code::RemoteError : Code::SystemError, "cannot connect to {}: {}", address.text(),
-               std::strerror(error_number));
+  return error(ErrorKind::CannotConnect, "cannot connect to {}: {}", address.text(),
+               std::strerror(error_number))
+      .as(gone ? Code::RemoteError : Code::SystemError);
 }
 
 }  // namespace
@@ -101,7 +102,8 @@ Result<std::vector<IpAddress>> resolve(const std::string& host) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int failure = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); failure != 0)
-    return error(Code::InvalidArgument, "host '{}' cannot be resolved: {}", host, ::gai_strerror(failure));
+    return error(ErrorKind::HostUnresolved, "host '{}' cannot be resolved: {}", host,
+                 ::gai_strerror(failure));
   std::vector<IpAddress> addresses;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     if (one->ai_family == AF_INET) {
@@ -125,9 +127,9 @@ Result<Fd> listen_tcp(uint16_t& port) {
     const IpAddress any = family == AF_INET6 ? IpAddress{} : mapped(in_addr{INADDR_ANY});
     Address address = Address::tcp(any, port);
     if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), address.length) != 0 ||
-        ::listen(fd.get(), kBacklog) != 0) {
+        ::listen(fd.get(), kMaxBacklog) != 0) {
       if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) continue;
-      return system_error(fmt::format("cannot listen on TCP port {}", port), errno);
+      return system_error(fmt::format("cannot listen on TCP port {}", port), errno, ErrorKind::CannotListen);
     }
     ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length);
     port = ntohs(reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port);  // the same offset for IPv6
@@ -136,13 +138,13 @@ Result<Fd> listen_tcp(uint16_t& port) {
   return system_error("cannot make a TCP socket", errno);
 }
 
-Result<Fd> listen_unix(const std::string& name) {
+Result<Fd> listen_unix(const std::string& name, int backlog) {
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return system_error("cannot make a Unix socket", errno);
   const Address address = Address::abstract_unix(name);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0 ||
-      ::listen(fd.get(), kBacklog) != 0)
-    return system_error("cannot listen on " + address.text(), errno);
+      ::listen(fd.get(), backlog) != 0)
+    return system_error("cannot listen on " + address.text(), errno, ErrorKind::CannotListen);
   return fd;
 }
 
@@ -194,7 +196,7 @@ Status send_all(const Fd& fd, std::span<const std::byte> bytes, const Deadline& 
     } else if (errno == EAGAIN) {
       RONDO_TRY(wait_ready(fd, POLLOUT, deadline, interrupt));
     } else if (errno != EINTR) {
-      return error(Code::RemoteError, "the connection broke: {}", std::strerror(errno));
+      return error(ErrorKind::ConnectionBroken, "the connection broke: {}", std::strerror(errno));
     }
   }
   return {};
@@ -207,11 +209,11 @@ Status receive_all(const Fd& fd, std::span<std::byte> bytes, const Deadline& dea
     if (got > 0) {
       bytes = bytes.subspan(static_cast<size_t>(got));
     } else if (got == 0) {
-      return Status(Code::RemoteError, "the other end closed the connection");
+      return Status(ErrorKind::ConnectionBroken, "the other end closed the connection");
     } else if (errno == EAGAIN) {
       RONDO_TRY(wait_ready(fd, POLLIN, deadline, interrupt));
     } else if (errno != EINTR) {
-      return error(Code::RemoteError, "the connection broke: {}", std::strerror(errno));
+      return error(ErrorKind::ConnectionBroken, "the connection broke: {}", std::strerror(errno));
     }
   }
   return {};

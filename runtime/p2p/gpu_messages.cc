@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "gpu/device.h"
 #include "gpu/shared_memory.h"
@@ -219,7 +220,7 @@ Status MessageStreams::check_captured_together() const {
     RONDO_TRY_ASSIGN(const uint64_t capture, gpu::capture_of(member.stream));
     if (first.value_or(capture) != capture)
       return Status(
-          Code::InvalidUsage,
+          ErrorKind::CapturesDiffer,
           "the streams of a group's messages are not captured into the same graph; they have to be in one "
           "graph, or all of them in none");
     first = capture;

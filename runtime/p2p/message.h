@@ -40,6 +40,7 @@ struct PointToPoint::Message {
   int source;
   MessageHeader header;
   std::vector<std::byte> data;  // Eager
+  uint64_t number = 0;          // see RecvRequest
 };
 
 }  // namespace rondo

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error_kinds.h"
 #include "kernels/stream_copy.h"
 #include "message.h"
 #include "transports/gradual_slots.h"
@@ -274,8 +275,9 @@ bool PointToPoint::take_grants(int peer, Outgoing& out) {
     const auto arrival = out.connection->peek();
     if (!arrival) break;
     if (!take_grant(out, Header::of(*arrival->signature))) {
-      failure_ =
-          error(Code::InternalError, "rank {} granted a message that rank {} never announced", peer, self_);
+      failure_ = error(ErrorKind::MessageBroken, "rank {} granted a message that rank {} never announced",
+                       peer, self_)
+                     .as(Code::InternalError);
       return moved;
     }
     out.connection->release();
@@ -330,7 +332,7 @@ bool PointToPoint::put(Connection& connection, std::byte* slot, const Header& he
 }
 
 void PointToPoint::to_self(const std::shared_ptr<SendRequest>& request) {
-  Message message{self_, Header::of(Header::MessageKind::Eager, *request), {}};
+  Message message{self_, Header::of(Header::MessageKind::Eager, *request), {}, 0};
   request->done = true;
   if (const auto receiver = match_posted(self_, message.header)) {
     if (fits(self_, message.header, *receiver)) deliver(receiver, message, request->data);

@@ -85,8 +85,9 @@ Progress PointToPoint::try_now(RecvRequest& request) {
     if (!stayed_intact(request.peer, in, *arrival)) return Progress::Failed;
   }
   receive(request, request.peer, header, header.is_brief() ? header.data.data() : request.data);
-  ++in.messages;
+  request.number = ++in.messages;
   release(in);
+  if (header.total_bytes >= kMinPlaced) in.connection->flushed();  // its sender may wait for the credit
   return Progress::Done;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error_kinds.h"
 #include "message.h"
 #include "p2p/point_to_point.h"
 #include "transports/gradual_slots.h"
@@ -23,7 +24,7 @@ bool intact(const Connection& connection) {
 }
 
 Status cancelled_by(int source) {
-  return error(Code::RemoteError, "rank {} cancelled a message while it was being read", source);
+  return error(ErrorKind::MessageCancelled, "rank {} cancelled a message while it was being read", source);
 }
 
 void expect(const Connection& connection, std::byte* place, size_t bytes, const Signature& signature) {
@@ -85,18 +86,20 @@ Signature PointToPoint::signature_of_data(const RecvRequest& request) {
 bool PointToPoint::progress_in(int source, Incoming& in) {
   if (!is_connected(source, self_, in.connection)) return false;
   bool moved = send_grants(in);
+  bool is_long = false;
   moved = fetch(source, in) || moved;
   while (failure_.ok() && wanted(source, in)) {
     expect_next(source, in);
     const auto arrival = peek_begun(*in.connection);
     if (!arrival || !take(source, in, *arrival)) break;
-    const bool is_long = arrival->bytes >= kMinPlaced;
+    is_long = arrival->bytes >= kMinPlaced;
     release(in);
     moved = true;
     if (is_long) break;  // so that sends make progress in between
   }
   moved = send_grants(in) || moved;
-  if (wanted(source, in)) in.connection->flushed();  // a grant must leave even if nothing more is received
+  // Grants and credits for posted messages must leave even if nothing more is received.
+  if (is_long || wanted(source, in)) in.connection->flushed();
   return moved;
 }
 
@@ -187,11 +190,12 @@ bool PointToPoint::stayed_intact(int source, const Incoming& in, const Arrival& 
 void PointToPoint::take_first(int source, const Header& header, const Arrival& arrival) {
   if (!is_whole(header, arrival)) {
     failure_ =
-        error(Code::InternalError, "rank {} sent rank {} a message with a broken header", source, self_);
+        error(ErrorKind::MessageBroken, "rank {} sent rank {} a message with a broken header", source, self_)
+            .as(Code::InternalError);
     return;
   }
   const std::byte* data = data_of(header, arrival);
-  Message message{source, header, {}};
+  Message message{source, header, {}, in_[source].messages};
   if (const auto request = match_posted(source, header)) {
     if (fits(source, header, *request)) deliver(request, message, data);
     return;
@@ -204,7 +208,9 @@ bool PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   const auto found = std::find_if(in.receiving.begin(), in.receiving.end(),
                                   [&](const auto& request) { return request->id == header.id; });
   if (found == in.receiving.end() || arrival.bytes > (*found)->bytes - (*found)->arrived) {
-    failure_ = error(Code::InternalError, "rank {} sent rank {} data that was not requested", source, self_);
+    failure_ =
+        error(ErrorKind::MessageBroken, "rank {} sent rank {} data that was not requested", source, self_)
+            .as(Code::InternalError);
     return true;
   }
   RecvRequest& request = **found;
@@ -231,7 +237,7 @@ bool PointToPoint::fits(int source, const Header& header, const RecvRequest& req
   const bool long_enough = !request.exact || header.total_bytes == request.capacity;
   if (header.type_bytes == request.type_bytes && header.total_bytes <= request.capacity && long_enough)
     return true;
-  failure_ = error(Code::Mismatch, "ranks disagree: rank {} called {}; rank {} called {}", source,
+  failure_ = error(ErrorKind::RanksDisagree, "ranks disagree: rank {} called {}; rank {} called {}", source,
                    text_of(header.total_bytes, header.type_bytes, "send", self_, header.tag), self_,
                    text_of(request.capacity, request.type_bytes, "recv", request.peer, request.tag));
   return false;
@@ -250,6 +256,7 @@ void PointToPoint::receive(RecvRequest& request, int source, const Header& heade
 /// Receives an eager message; fetches or grants an announced one.
 void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Message& message,
                            const std::byte* data) {
+  request->number = message.number;
   receive(*request, message.source, message.header, data);
   if (request->done) return;
   Incoming& in = in_[message.source];

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/cost_table.h"
+#include "base/error_kinds.h"
 #include "base/settings.h"
 #include "bootstrap/session.h"
 #include "plan/connection_costs.h"
@@ -186,6 +187,7 @@ LinkModel CommTopology::links(const std::optional<Levels>& requested) const {
   if (!one_host()) {
     links.cost = between_hosts;
     links.sharing = sharing();
+    links.shares = nic_shares_of(links);
   } else if (!links.levels.empty() && within_host_.medium != Medium::Network)
     links.cost = farther(inside);
   return links;
@@ -197,6 +199,26 @@ double CommTopology::sharing() const {
   std::vector<size_t> sizes;
   for (const auto& [host, ranks] : hosts_) sizes.push_back(ranks.size());
   return ranks_that_share(sizes);
+}
+
+/// Equal ones unless hosts are the groups and all ranks say which ports are near.
+NicShares CommTopology::nic_shares_of(const LinkModel& links) const {
+  if (links.host_sizes.size() < 2 || between_hosts_.fabrics == nullptr) return {};
+  std::vector<std::vector<RankPorts>> hosts;
+  size_t next = 0;
+  for (const int size : links.host_sizes) {
+    std::vector<RankPorts> ports;
+    for (int place = 0; place < size; ++place, ++next) {
+      const size_t rank = links.order.empty() ? next : static_cast<size_t>(links.order[next]);
+      const Fabrics& fabrics = all_[rank]->endpoint.fabrics;
+      ports.push_back({fabric_ports(between_hosts_, fabrics),
+                       static_cast<double>(fabric_rate_Gbps(between_hosts_, fabrics))});
+    }
+    if (hosts.empty() || hosts.back() != ports) hosts.push_back(std::move(ports));  // most are equal
+  }
+  const bool gpus_are_joined = std::ranges::all_of(
+      all_, [](const PeerInfo* rank) { return rank->device.ordinal >= 0 && rank->device.host == 0; });
+  return nic_shares(hosts, {links.cost.us_per_byte, links.within_hosts.us_per_byte}, gpus_are_joined);
 }
 
 ConnectionParams CommTopology::settle(ConnectionParams asked) const {
@@ -306,7 +328,7 @@ Result<std::optional<Levels>> requested_levels() {
     const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), size);
     const bool fits = failure == std::errc() && end == number.data() + number.size() && size >= 1;
     if (!fits || size % outer != 0 || given == Levels::kMax)
-      return error(Code::InvalidArgument,
+      return error(ErrorKind::SettingInvalid,
                    "{} is '{}': it must be a whole number, or up to {} of them, each a multiple of the one "
                    "before, as in 4,16",
                    setting_info(Setting::Group).variable, *text, Levels::kMax);

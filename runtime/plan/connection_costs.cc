@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/error_kinds.h"
 #include "transports/transport.h"
 
 namespace rondo {
@@ -81,6 +82,7 @@ void for_each_link(const Algorithm& algorithm, const Shape& shape, size_t vector
         LinkWork{group, times, predicted_terms(cost, times, static_cast<double>(tiles), link.ranks_per_cpu)});
   };
   LinkCost farthest = links.cost;
+  if (algorithm.has_shares && !shape.weights.empty()) farthest.us_per_byte *= links.shares.factor;
   if (exchanges_all(algorithm) && !algorithm.for_groups) farthest.us_per_byte *= links.sharing;
   over(farthest, algorithm.cost(shape), shape.nranks, 0);
   if (!shape.hosts.empty())
@@ -127,6 +129,7 @@ std::string text_of(const LinkModel& links, size_t slot_bytes) {
     text += fmt::format("; within groups of {} ranks {:.3g} and {:.3g}", links.levels.size(level),
                         inner.latency_us, inner.us_per_byte);
   }
+  if (const std::string shares = links.shares.text(); !shares.empty()) text += "; " + shares;
   if (!links.has_equal_hosts())
     text += fmt::format("; within hosts {:.3g} and {:.3g}", links.within_hosts.latency_us,
                         links.within_hosts.us_per_byte);
@@ -156,6 +159,8 @@ Shape LinkModel::shape(const Call& call) const {
   made.order = order;
   if (host_sizes.size() < 2 || traits(call.kind).has_blocks()) return made;
   const bool by_number = made.keeps_rank_order() && !order.empty();
+  const bool has_vector = call.kind != CollectiveKind::Barrier;
+  if (has_vector && !by_number && shares.serve(call.place.on_gpu)) made.weights = shares.weights;
   if (by_number ? !has_consecutive_hosts() : has_equal_hosts()) return made;
   if (by_number) made.order = {};
   made.levels = {};
@@ -215,7 +220,7 @@ Executor connections_row(const LinkModel& links, size_t slot_bytes) {
 Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& shape, size_t slot_bytes) {
   const size_t tile_units = chunk_elements(algorithm, shape, call.unit_bytes(), slot_bytes);
   if (tile_units == 0)
-    return error(Code::Unsupported,
+    return error(ErrorKind::SlotsTooSmall,
                  "{} by {} moves {} elements of {} bytes at once, and a slot has {} bytes "
                  "(RONDO_SLOT_BYTES)",
                  collective_name(call.kind), algorithm.name, algorithm.max_count(shape), call.type.bytes,
@@ -225,6 +230,8 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
     hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
   if (algorithm.for_groups)
     for (const int ranks : shape.hosts) hash = mix_plan(hash, static_cast<uint64_t>(ranks));
+  if (algorithm.has_shares)
+    for (const int weight : shape.weights) hash = mix_plan(hash, static_cast<uint64_t>(weight));
   if (follows_order(algorithm, shape))
     for (const int rank : shape.order) hash = mix_plan(hash, static_cast<uint64_t>(rank));
   return Chunking{tile_units, hash};

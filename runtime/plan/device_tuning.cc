@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/cost_table.h"
+#include "base/error_kinds.h"
 #include "base/settings.h"
 
 namespace rondo {
@@ -26,7 +27,7 @@ Status check_linked(std::span<const PeerGpu> gpus) {
   for (size_t a = 0; a < gpus.size(); ++a)
     for (size_t b = 0; b < gpus.size(); ++b)
       if (!gpus[a].is_linked_to(gpus[b]))
-        return error(Code::Unsupported,
+        return error(ErrorKind::ProtocolCannot,
                      "RONDO_PROTOCOL is ll128, and no NVLink joins the GPUs of ranks {} and {}", a, b);
   return {};
 }
@@ -35,7 +36,7 @@ Status check_forced(Protocol protocol, const ExecutionTerms& terms) {
   if (protocol == Protocol::Simple) return {};
   if (!terms.shares_memory)
     return error(
-        Code::Unsupported,
+        ErrorKind::ProtocolCannot,
         "RONDO_PROTOCOL is {}, which goes through memory that all ranks' GPUs share: they have to be on one "
         "host, and no transport may be requested",
         name_of(protocol));
@@ -56,7 +57,7 @@ Status check_peers(const Algorithm& algorithm, const Shape& shape) {
   for (int rank = 0; shape.nranks > device::kMaxPeers && rank < shape.nranks; ++rank)
     for (const auto& set : algorithm.build(shape, rank).peer_sets)
       if (set.size() > device::kMaxPeers)
-        return error(Code::Unsupported, "{}: a step of rank {} has {} peers; on GPUs it may have {}",
+        return error(ErrorKind::AlgorithmCannot, "{}: a step of rank {} has {} peers; on GPUs it may have {}",
                      algorithm.name, rank, set.size(), device::kMaxPeers);
   return {};
 }
@@ -84,14 +85,14 @@ Result<std::optional<Protocol>> requested_protocol(const char* requested) {
   if (!text) return std::optional<Protocol>();
   const auto found = std::find(kNames.begin(), kNames.end(), *text);
   if (found == kNames.end())
-    return error(Code::InvalidArgument, "{} is '{}': it must be simple, ll or ll128",
+    return error(ErrorKind::SettingInvalid, "{} is '{}': it must be simple, ll or ll128",
                  requested != nullptr ? "config.protocol" : "RONDO_PROTOCOL", *text);
   return std::optional(static_cast<Protocol>(found - kNames.begin()));
 }
 
 Result<int> requested_channels(int requested) {
   if (requested < 0 || requested > kMaxChannels)
-    return error(Code::InvalidArgument, "config.channels is {}: it must be from 0 to {}", requested,
+    return error(ErrorKind::ConfigInvalid, "config.channels is {}: it must be from 0 to {}", requested,
                  kMaxChannels);
   if (requested != 0) return requested;
   RONDO_TRY_ASSIGN(const int64_t channels, number_setting(Setting::Channels, 1, kMaxChannels, 0));
@@ -125,7 +126,7 @@ Result<int> channels_that_fit(const Algorithm& algorithm, const Shape& shape, co
     const int each = blocks[gpu.uuid];
     if (each > gpu.processors)
       return error(
-          Code::Unsupported,
+          ErrorKind::TooManyBlocks,
           "{}: {} blocks have to run at the same time on the GPU of rank {}, which has {} multiprocessors",
           algorithm.name, each, rank, gpu.processors);
     if (each != 0) fit = std::min(fit, gpu.processors / each);

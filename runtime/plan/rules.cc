@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/error_kinds.h"
 #include "base/file_contents.h"
 #include "base/words.h"
 #include "plan/executor.h"
@@ -48,7 +49,7 @@ bool is_executor(std::string_view name) {
 
 Status check_executor_name(std::string_view name) {
   if (is_executor(name)) return {};
-  return error(Code::InvalidArgument, "unknown executor '{}'; expected one of {}{}", name,
+  return error(ErrorKind::NameUnknown, "unknown executor '{}'; expected one of {}{}", name,
                fmt::join(kExecutorNames, ", "), did_you_mean(name, kExecutorNames));
 }
 
@@ -58,7 +59,8 @@ Status check_algorithm_name(CollectiveKind kind, std::string_view name) {
   const auto others = FoundPlans::names(kind);
   if (status.ok() || others.empty()) return status;
   return error(status.code(), "{} (and of the ranks' machine or of a file: {})", status.message(),
-               fmt::join(others, ", "));
+               fmt::join(others, ", "))
+      .because(status.kind());
 }
 
 /// Where the '@' before the executor is; the length if there is none. A path may have one too.
@@ -96,7 +98,7 @@ bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
 
 Result<Rules::SizedChoice> Rules::parse_sized(CollectiveKind kind, std::string_view text) {
   if (text.size() > kMaxChoice)
-    return error(Code::InvalidArgument, "expected a choice of at most {} characters", kMaxChoice);
+    return error(ErrorKind::RuleInvalid, "expected a choice of at most {} characters", kMaxChoice);
   size_t max_bytes = kUnlimited;
   const bool is_of_file = text.starts_with(kFilePrefix);
   const size_t colon = text.rfind(':');
@@ -106,7 +108,7 @@ Result<Rules::SizedChoice> Rules::parse_sized(CollectiveKind kind, std::string_v
       max_bytes = *bytes;
       text = trimmed(text.substr(0, colon));
     } else if (!is_of_file) {  // a path may have a ':'
-      return error(Code::InvalidArgument, "the limit '{}' must be a number of bytes, for example 64K or 1M",
+      return error(ErrorKind::RuleInvalid, "the limit '{}' must be a number of bytes, for example 64K or 1M",
                    limit);
     }
   }
@@ -120,17 +122,18 @@ Status Rules::add(std::string_view rule) {
   const std::string_view name = trimmed(rule.substr(0, std::min(equals, kMaxName)));
   const auto kind = collective_by_name(name);
   if (equals == std::string_view::npos || !kind)
-    return error(Code::InvalidArgument, "it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring{}",
+    return error(ErrorKind::RuleInvalid, "it must be COLLECTIVE=ALGORITHM, as in all_reduce=ring{}",
                  kind ? "" : "; " + no_collective(name));
   const auto [entry, is_first] = choices_.try_emplace(*kind);
   if (!is_first)
-    return error(Code::InvalidArgument, "{} is named twice; each collective may have one rule",
+    return error(ErrorKind::RuleInvalid, "{} is named twice; each collective may have one rule",
                  collective_name(*kind));
   bool follows_path = false;
   for (const std::string_view part : parts(rule.substr(equals + 1), ',')) {
     const Status added = append(*kind, part);
     if (!added.ok() && follows_path)
-      return error(added.code(), "{} (a path in a rule cannot have a comma)", added.message());
+      return error(added.code(), "{} (a path in a rule cannot have a comma)", added.message())
+          .because(added.kind());
     RONDO_TRY(added);
     follows_path = part.starts_with(kFilePrefix);
   }
@@ -140,11 +143,11 @@ Status Rules::add(std::string_view rule) {
 Status Rules::append(CollectiveKind kind, std::string_view text) {
   std::vector<SizedChoice>& choices = choices_[kind];
   if (!choices.empty() && choices.back().max_bytes == kUnlimited)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::RuleInvalid,
                  "only the last choice may be without a limit, as in two_shot:64K,ring");
   RONDO_TRY_ASSIGN(SizedChoice choice, parse_sized(kind, text));
   if (!choices.empty() && choice.max_bytes <= choices.back().max_bytes)
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::RuleInvalid,
                  "the limit of '{}' must be above that of the choice before it ({} bytes)", shortened(text),
                  choices.back().max_bytes);
   choices.push_back(std::move(choice));
@@ -155,9 +158,9 @@ Status Rules::add_line(std::string line) {
   if (line.ends_with('\r')) line.pop_back();
   std::replace(line.begin(), line.end(), '\t', ' ');
   if (std::any_of(line.begin(), line.end(), is_control))
-    return error(Code::InvalidArgument, "expected text, not a control character");
+    return error(ErrorKind::RuleInvalid, "expected text, not a control character");
   for (const std::string_view rule : parts(without_comment(line), ';')) {
-    if (rule.starts_with('@')) return error(Code::InvalidArgument, "a file of rules cannot name another");
+    if (rule.starts_with('@')) return error(ErrorKind::RuleInvalid, "a file of rules cannot name another");
     if (!rule.empty()) RONDO_TRY(add(rule));
   }
   return {};
@@ -175,11 +178,13 @@ Status Rules::add_lines(std::string_view text, const std::string& source) {
 
 Status Rules::add_file(const std::string& path) {
   const std::string text = file_contents(path, kMaxFileBytes + 1);
-  if (errno != 0) return error(Code::InvalidArgument, "{}: cannot be read: {}", path, std::strerror(errno));
+  if (errno != 0)
+    return error(ErrorKind::FileUnreadable, "{}: cannot be read: {}", path, std::strerror(errno))
+        .as(Code::InvalidArgument);
   if (text.empty())
-    return error(Code::InvalidArgument, "{}: expected rules, but there is nothing in it", path);
+    return error(ErrorKind::RuleInvalid, "{}: expected rules, but there is nothing in it", path);
   if (text.size() > kMaxFileBytes)
-    return error(Code::InvalidArgument, "{}: expected a file of rules, of at most 1 MiB", path);
+    return error(ErrorKind::RuleInvalid, "{}: expected a file of rules, of at most 1 MiB", path);
   return add_lines(text, path);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/error_kinds.h"
 #include "plan/connection_costs.h"
 
 namespace rondo {
@@ -52,10 +53,12 @@ Result<std::vector<const Algorithm*>> Selector::rows(const ForcedChoice& forced,
     if (row.kind == kind) rows.push_back(&row);
   if (!FoundPlans::have(kind, forced.algorithm)) return rows;
   const auto found = found_plans_ ? found_plans_->find(kind, forced.algorithm)
-                                  : error(Code::Unsupported, "no machine is known");
+                                  : error(ErrorKind::NoSuchPlan, "no machine is known");
   if (!found.ok())
-    return error(found.status().code(), "{} by {} was requested, but there is no such plan: {}",
-                 collective_name(kind), forced.algorithm, found.status().message());
+    return error(ErrorKind::NoSuchPlan, "{} by {} was requested, but there is no such plan: {}",
+                 collective_name(kind), forced.algorithm, found.status().message())
+        .as(found.status().code())
+        .because(found.status().kind());
   rows.push_back(found.value());
   return rows;
 }
@@ -129,7 +132,7 @@ Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* c
     for (const Algorithm* row : rows)
       if (row->supports(shape) && keeps_bits(*row, call))
         others += fmt::format("{}{}", others.empty() ? "" : ", ", row->name);
-    return error(Code::Unsupported,
+    return error(ErrorKind::NotReproducible,
                  "RONDO_REPRODUCIBLE is 1, and {} by {} was requested (RONDO_ALGORITHM, or the config's "
                  "algorithm), which does not combine operands in the order that fixes the bits of this call; "
                  "{} do",
@@ -137,8 +140,8 @@ Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* c
   }
   if (forced.executor.empty() || (algorithm != nullptr && !obstacle(forced, *algorithm, call, shape).empty()))
     return error(
-        Code::Unsupported, "{} by {} was requested, but it cannot do this call ({} ranks{}{}{})", kind,
-        algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
+        ErrorKind::AlgorithmCannot, "{} by {} was requested, but it cannot do this call ({} ranks{}{}{})",
+        kind, algorithm->name, shape.nranks, shape.varying ? ", blocks of different lengths" : "",
         shape.commutative ? "" : ", an operation that is not commutative",
         algorithm->for_groups && shape.level_count() == 0 ? ", not in equal groups of hosts or caches" : "");
   const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
@@ -146,7 +149,7 @@ Status Selector::refuse(const ForcedChoice& forced, std::span<const Algorithm* c
            (algorithm == nullptr || one.algorithm == nullptr || one.algorithm == algorithm);
   });
   return error(
-      Code::Unsupported, "{} by {}@{} was requested, but it cannot do this call: {}", kind,
+      ErrorKind::AlgorithmCannot, "{} by {}@{} was requested, but it cannot do this call: {}", kind,
       algorithm == nullptr ? "" : algorithm->name, forced.executor,
       found == candidates.end() ? "this communicator has no such executor" : found->prediction.obstacle);
 }
@@ -168,8 +171,9 @@ Result<Candidate> Selector::select(const Call& call, const Shape& shape,
   }
   if (best) return *best;
   if (!forced.algorithm.empty() || !forced.executor.empty()) return refuse(forced, rows, call, shape, all);
-  return error(Code::Unsupported, "no algorithm supports {} on {} ranks{}", collective_name(shape.kind),
-               shape.nranks, reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");
+  return error(ErrorKind::AlgorithmCannot, "no algorithm supports {} on {} ranks{}",
+               collective_name(shape.kind), shape.nranks,
+               reproducible_ ? " reproducibly (RONDO_REPRODUCIBLE is 1)" : "");
 }
 
 std::string name_of(const Candidate& candidate) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error_kinds.h"
 #include "chunk_rules.h"
 #include "structure.h"
 
@@ -102,7 +103,7 @@ Status SymbolicRun::run() {
 Status SymbolicRun::check_limits() const {
   if (order_.kept() + kept_ <= kMaxEntries && order_.compared() <= kMaxCompared) return {};
   return error(
-      Code::Unsupported,
+      ErrorKind::TooLargeToVerify,
       "it is too large to be verified: the order of its {} lanes takes {} entries and {} comparisons, "
       "of at most {} and {}",
       lanes_.size(), order_.kept() + kept_, order_.compared(), kMaxEntries, kMaxCompared);

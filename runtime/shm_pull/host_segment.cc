@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/error_kinds.h"
 #include "bootstrap/membership.h"
 
 namespace rondo {
@@ -101,12 +102,24 @@ Result<bool> HostSegment::pass() {
   return true;
 }
 
+/// However long it takes: the call that needs the memory has a deadline of its own.
+Result<Fd> HostSegment::reach_root() const {
+  const ConnectRequest purpose{.kind = ConnectKind::Data, .communicator = membership_->id(), .port = kPort};
+  const auto interrupt = [this] {
+    return closing_ ? Status(Code::Aborted, "the communicator has ended") : membership_->cause();
+  };
+  for (;;) {
+    auto socket = membership_->session()->dial(membership_->session_rank(0), Route::Unix, purpose,
+                                               Deadline::in_ms(membership_->timeout_ms()), interrupt);
+    if (socket.status().code() != Code::Timeout || !interrupt().ok()) return socket;
+  }
+}
+
 Result<bool> HostSegment::take() {
   if (!socket_.valid()) {
-    const ConnectRequest purpose{.kind = ConnectKind::Data, .communicator = membership_->id(), .port = kPort};
-    RONDO_TRY_ASSIGN(socket_, membership_->session()->dial(membership_->session_rank(0), Route::Unix, purpose,
-                                                           Deadline::in_ms(membership_->timeout_ms()),
-                                                           [this] { return membership_->cause(); }));
+    auto reached = dialling_.result([this] { return reach_root(); });
+    if (!reached) return false;
+    RONDO_TRY_ASSIGN(socket_, std::move(*reached));
   }
   SegmentSize description;
   RONDO_TRY_ASSIGN(auto arrived,
@@ -114,13 +127,13 @@ Result<bool> HostSegment::take() {
   if (!arrived) return false;
   const std::string who = membership_->rank_text(0);
   if (arrived->lost) return system_error("taking the descriptor of memory that " + who + " shares", EMFILE);
-  if (arrived->bytes == 0) return error(Code::RemoteError, "{} left while memory was shared", who);
+  if (arrived->bytes == 0) return error(ErrorKind::SharingFailed, "{} left while memory was shared", who);
   if (arrived->bytes != sizeof description || description.magic != kDescriptionMagic ||
       arrived->attached.size() != 1)
-    return error(Code::RemoteError, "{} sent something else while memory was shared", who);
+    return error(ErrorKind::SharingFailed, "{} sent something else while memory was shared", who);
   if (description.bytes != bytes_)
-    return error(Code::RemoteError, "{} shares {} bytes of memory instead of {}", who, description.bytes,
-                 bytes_);
+    return error(ErrorKind::SharingFailed, "{} shares {} bytes of memory instead of {}", who,
+                 description.bytes, bytes_);
   RONDO_TRY_ASSIGN(SharedSegment segment, SharedSegment::map(arrived->attached.front(), bytes_));
   segment_ = std::make_shared<SharedSegment>(std::move(segment));
   socket_.close();

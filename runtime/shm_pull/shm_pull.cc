@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/cache_line.h"
+#include "base/error_kinds.h"
 #include "exec/call_args.h"
 
 namespace rondo {
@@ -296,8 +297,9 @@ bool ShmPull::hear(int peer, const Mailbox& post) {
     blocked_on_ = peer;
     failure_ = find_disagreement();
     if (failure_.ok())
-      failure_ = error(Code::Mismatch, "ranks disagree: ranks {} and {} made different calls before {}",
-                       self_, peer, describe(call_->signature));
+      failure_ =
+          error(ErrorKind::RanksDisagree, "ranks disagree: ranks {} and {} made different calls before {}",
+                self_, peer, describe(call_->signature));
     return false;
   }
   heard_[static_cast<size_t>(peer)] = round_;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/error_kinds.h"
 #include "gpus_of_ranks.h"
 #include "graph/topology_graph.h"
 #include "limit/bound.h"
@@ -116,7 +117,8 @@ Result<const Algorithm*> FoundPlans::find_file(CollectiveKind kind, std::string_
   const Algorithm& row = found->second.value();
   if (row.kind != kind) return error(Code::InvalidArgument, "it is for {}", collective_name(row.kind));
   if (!row.supports({.kind = kind, .nranks = ranks_.nranks}))
-    return error(Code::InvalidUsage, "it does not serve {} ranks", ranks_.nranks);
+    return error(ErrorKind::AlgorithmCannot, "it does not serve {} ranks", ranks_.nranks)
+        .as(Code::InvalidUsage);
   return &row;
 }
 
@@ -125,7 +127,7 @@ Result<const Algorithm*> FoundPlans::find(CollectiveKind kind, std::string_view 
   if (name.starts_with(kFilePrefix) && is_of_msccl(kind)) return find_file(kind, name);
   const auto plan = std::ranges::find(kPlans, name, &NamedPlan::name);
   if (plan == std::end(kPlans) || !plan->serves(kind))
-    return error(Code::InvalidArgument, "{} has no algorithm '{}'", collective_name(kind), name);
+    return error(ErrorKind::NameUnknown, "{} has no algorithm '{}'", collective_name(kind), name);
   auto found = found_.find(plan->name);
   if (found == found_.end()) found = found_.emplace(plan->name, plan->search(ranks_)).first;
   RONDO_TRY(found->second.status());

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "gpus_of_ranks.h"
 #include "limit/bound.h"
 #include "search/message_links.h"
@@ -40,7 +41,7 @@ struct LinkTimes::Machine {
 Result<LinkTimes> LinkTimes::of(const RanksOfMachine& ranks) {
   RONDO_TRY_ASSIGN(GpusOfRanks found, gpus_of_ranks(ranks));
   if (std::set(found.gpus.begin(), found.gpus.end()).size() != found.gpus.size())
-    return error(Code::Unsupported, "ranks share a GPU");
+    return error(ErrorKind::GpuIsShared, "ranks share a GPU");
   RONDO_TRY_ASSIGN(Routes routes, routes_between(found.graph, found.gpus));
   SimulatedNetwork network;
   for (const TopologyLink& link : found.graph.links())

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "formats/msccl_xml.h"
 #include "synthesis/msccl_schedules.h"
 #include "synthesis/proved.h"
@@ -26,7 +27,7 @@ Status judge(const MscclProgram& program, const std::vector<Schedule>& ranks, Al
     row.in_place = prove(shape, ranks, row.slots, true).ok();
     return {};
   }
-  return error(Code::InvalidArgument, "{}: it is no {}: {}", program.source,
+  return error(ErrorKind::ProgramIsWrong, "{}: it is no {}: {}", program.source,
                collective_name(program.collective), status.message());
 }
 

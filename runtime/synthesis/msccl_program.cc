@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "formats/msccl_xml.h"
 
 namespace rondo {
@@ -134,7 +135,7 @@ class GpuWriter {
 
   Status check(int lane, int number, const Step& step) const {
     const auto refuse = [&](const std::string& why) {
-      return error(Code::Unsupported, "rank {} lane {} step {} ({}) {}", schedule_.rank, lane, number,
+      return error(ErrorKind::FormatCannot, "rank {} lane {} step {} ({}) {}", schedule_.rank, lane, number,
                    to_string(schedule_, step), why);
     };
     if (step.has(kBefore)) return refuse("waits for the tile before, which MSCCL's programs cannot");
@@ -281,13 +282,14 @@ class GpuWriter {
 
 Status check(const Shape& shape) {
   if (std::ranges::find(kMscclCollectives, shape.kind) == kMscclCollectives.end())
-    return error(Code::Unsupported,
+    return error(ErrorKind::FormatCannot,
                  "MSCCL's files have no {}: expected all_reduce, all_gather, reduce_scatter or all_to_all",
                  collective_name(shape.kind));
-  if (shape.nranks < 2) return Status(Code::Unsupported, "it has one rank: MSCCL's files have at least two");
+  if (shape.nranks < 2)
+    return Status(ErrorKind::FormatCannot, "it has one rank: MSCCL's files have at least two");
   if (!shape.commutative)
-    return Status(Code::Unsupported, "MSCCL's files cannot keep operands in rank order");
-  if (shape.varying) return Status(Code::Unsupported, "MSCCL's files have blocks of one length");
+    return Status(ErrorKind::FormatCannot, "MSCCL's files cannot keep operands in rank order");
+  if (shape.varying) return Status(ErrorKind::FormatCannot, "MSCCL's files have blocks of one length");
   return {};
 }
 
@@ -306,7 +308,7 @@ Result<std::string> msccl_text_of(const Shape& shape, const std::vector<Schedule
   }
   std::string text = msccl_xml(program);
   const Status readable = msccl_program_from_xml(text, std::move(name)).status();
-  if (!readable.ok()) return Status(Code::Unsupported, readable.message());
+  if (!readable.ok()) return Status(ErrorKind::FormatCannot, readable.message());
   return text;
 }
 

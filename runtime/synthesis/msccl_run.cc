@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "msccl_data.h"
 
 namespace rondo {
@@ -44,8 +45,8 @@ class MscclRun {
             moved = true;
           }
       if (looks_ > kMaxLooks)
-        return error(Code::Unsupported, "{}: its thread blocks wait for one another in too many turns",
-                     program_.source);
+        return error(ErrorKind::TooLargeToPlan,
+                     "{}: its thread blocks wait for one another in too many turns", program_.source);
     }
     MscclTrace trace{.chunks = chunks_, .gpus = {}, .links = std::move(links_), .scratch_chunks = {}};
     for (int gpu = 0; gpu < nranks_; ++gpu) {
@@ -347,8 +348,8 @@ class MscclRun {
   }
 
   Status wrong(int gpu, const MscclStep& step, std::string_view what) const {
-    return error(Code::InvalidArgument, "{}:{}: <step> of type {} of GPU {} {}", program_.source, step.line,
-                 step.type, gpu, what);
+    return error(ErrorKind::ProgramIsWrong, "{}:{}: <step> of type {} of GPU {} {}", program_.source,
+                 step.line, step.type, gpu, what);
   }
 
   static constexpr int64_t kMaxLooks = 5'000'000;

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "formats/msccl_xml.h"
 #include "schedule/schedule.h"
 
@@ -49,7 +50,7 @@ struct MscclTrace {
 
 constexpr size_t kMaxMoves = 130'000;  // of all GPUs
 inline Status too_many_moves() {
-  return error(Code::Unsupported,
+  return error(ErrorKind::TooLargeToPlan,
                "more than {} chunks, or runs of chunks, that are moved: expected at most as many", kMaxMoves);
 }
 

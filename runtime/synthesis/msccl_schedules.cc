@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "msccl_join.h"
 #include "msccl_run.h"
 
@@ -81,7 +82,7 @@ class LaneWriter {
     for (const MscclMove& move : moves_) {
       add(move);
       if (last_step(lane_of(move)) > kMaxSteps || std::ssize(schedule_.peer_sets) > kMaxSets)
-        return error(Code::Unsupported,
+        return error(ErrorKind::TooLargeToPlan,
                      "GPU {} takes more than {} steps in a thread block, or {} different sums", gpu_,
                      kMaxSteps, kMaxSets);
     }
@@ -238,7 +239,7 @@ Result<std::vector<Schedule>> schedules_of(const MscclProgram& program) {
   const int most =
       std::max({found.chunks.input, found.chunks.output, *std::ranges::max_element(found.scratch_chunks)});
   if (most >= Step::kNone || chains.count() >= kMaxPorts)
-    return error(Code::Unsupported,
+    return error(ErrorKind::TooLargeToPlan,
                  "{}: it needs {} chunks and {} chains of connections: expected fewer than {} and {}",
                  program.source, most, chains.count(), Step::kNone, kMaxPorts);
   int slot_chunks = 1;

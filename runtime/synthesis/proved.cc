@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "schedule/verifier.h"
 #include "synthesis/schedule_cost.h"
@@ -77,7 +78,7 @@ class Proof {
     if (made.verifies)
       made.cost = cost_of(shape, ranks, std::max(slots_, 2));
     else
-      log().warn("{} by {} is not used: {}", collective_name(shape.kind), name_, status.message());
+      log().warn("{} by {} is not used: {}", collective_name(shape.kind), name_, status.text());
     return made;
   }
 
@@ -136,7 +137,7 @@ class ScheduleHash {
 Status prove(const Shape& shape, const std::vector<Schedule>& ranks, int slots, bool in_place) {
   const bool limited = !has_few_lanes(ranks);
   if (const size_t chunks = chunks_of(ranks); limited && chunks > kMaxChunks)
-    return error(Code::Unsupported,
+    return error(ErrorKind::TooLargeToVerify,
                  "it is too large to be verified: {} chunks of its buffers and steps, of at most {}", chunks,
                  kMaxChunks);
   for (const uint32_t short_chunks : {0u, 1u, 2u, 3u})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The code blocks of a document: which ones a reader runs, and which are marked as not to be run.
 
-Indented blocks and fences marked sh are shell; a fence marked c is a program, which the next shell block compiles. A
+Indented blocks and fences marked sh are shell; one marked c or cpp is a program, which the next shell block compiles. A
 fence without a language is the output of the shell block right before it; other languages are ignored.
 '<!-- not run: REASON -->' before a block excludes it.
 """
@@ -11,12 +11,13 @@ import re
 MARK = re.compile(r"^\s*<!-- not run: (.+) -->$")
 FENCE = re.compile(r"^```(\w*)$")
 ITEM = re.compile(r"^(?:[-*] |\d+\. )")
+PROGRAMS = {"c": "c", "cpp": "cc"}  # a fence's language, and how the name of its file ends
 
 
 @dataclasses.dataclass
 class Block:
     line: int          # 1-based number of its first line
-    kind: str          # "sh", "c", "" (output), or another language
+    kind: str          # "sh", "c", "cpp", "" (output), or another language
     text: str
     section: str = ""  # the heading above it
     mark: str = ""     # why it is not run
@@ -70,7 +71,7 @@ def blocks_of(text):
 def program_name(program, later):
     """The name of the file from which the next shell block in `later` that is run compiles `program`."""
     block = next((block for block in later if block.kind == "sh" and not block.mark), None)
-    name = block and re.search(r"(?:^|[\s/])(\w+\.c)\b", block.text)
+    name = block and re.search(rf"(?:^|[\s/])(\w+\.{PROGRAMS[program.kind]})\b", block.text)
     if name:
         return name[1]
     raise BadDocument(f"line {program.line}: no shell block after this program compiles it")

@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-from blocks import BadDocument, blocks_of, program_name
+from blocks import PROGRAMS, BadDocument, blocks_of, program_name
 
 SOURCE, BUILD, HOST_PROGRAM, NCCL_PROGRAM = (os.path.abspath(path) for path in sys.argv[1:5])
 NCCL_READERS = ("README.md", "docs/nccl.md")
-OPTIONAL = ("mpirun", "openssl", "torchrun")
+OPTIONAL = ("cmake", "mpirun", "openssl", "torchrun")
 NCCL_HEADER = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include", "nccl.h")
 MPIS = {"Open MPI": "Open MPI", "MPICH": "HYDRA"}  # a section, and a word in the output of its `mpirun --version`
 LIMIT_S = 120
@@ -34,24 +34,29 @@ def documents():
 def reader_environment(home, prefix):
     """The environment of a shell with Rondo installed at `prefix` that no launcher started."""
     library = os.path.dirname(only(prefix, "librondo.so"))
-    programs = os.path.dirname(only(prefix, "rondo-run"))
+    programs = os.path.dirname(only(prefix, "bin/rondo-run"))
     compiler = os.path.join(home, "bin")
     os.mkdir(compiler)
-    with open(os.path.join(compiler, "cc"), "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nexec {compiler_command()} "$@"\n')
-    os.chmod(file.name, 0o755)
+    for name, variable in (("cc", "CC"), ("c++", "CXX")):
+        with open(os.path.join(compiler, name), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {compiler_command(name, variable)} "$@"\n')
+        os.chmod(file.name, 0o755)
+    # Where tools/test puts the package with PyTorch's backend comes first.
+    packages = [os.environ.get("PYTHONPATH"), os.path.join(BUILD, "runtime", "bindings", "python")]
     torch = os.path.dirname(os.environ.get("RONDO_TORCH_PYTHON", "").split(":")[0])
     more = {"HOME": home, "LD_LIBRARY_PATH": library, "PKG_CONFIG_SYSROOT_DIR": prefix,
+            "PYTHONPATH": ":".join(filter(None, packages)),
             "PKG_CONFIG_PATH": os.path.dirname(only(prefix, "rondo.pc")),
+            "CMAKE_PREFIX_PATH": os.path.dirname(programs),
             "PATH": ":".join(filter(None, (compiler, programs, os.environ["PATH"], torch)))}
     if os.geteuid() == 0:  # Open MPI requires it; docs/launching.md says so
         more.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return {**{name: value for name, value in os.environ.items() if not LAUNCHED.match(name)}, **more}
 
 
-def compiler_command():
-    """CC with its full path, since the reader's cc precedes it in PATH."""
-    words = shlex.split(os.environ.get("CC", "cc"))
+def compiler_command(name, variable):
+    """The compiler with its full path, since the reader's of that name precedes it in PATH."""
+    words = shlex.split(os.environ.get(variable, name))
     return shlex.join([shutil.which(words[0]) or words[0], *(shutil.which(word) or word for word in words[1:])])
 
 
@@ -102,9 +107,9 @@ class Reader:
     def take(self, block, later):
         if block.mark:
             self.check_mark(block)
-        elif block.kind in ("sh", "c") and (absent := missing(block, self.environment)):
+        elif (block.kind == "sh" or block.kind in PROGRAMS) and (absent := missing(block, self.environment)):
             self.skipped.append(f"{self.document}:{block.line}: {absent} is not installed")
-        elif block.kind == "c":
+        elif block.kind in PROGRAMS:
             with open(os.path.join(self.home, program_name(block, later)), "w", encoding="utf-8") as file:
                 file.write(block.text)
             return

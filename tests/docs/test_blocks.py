@@ -46,7 +46,10 @@ class Blocks(unittest.TestCase):
     def test_a_program_has_the_name_that_the_next_block_compiles(self):
         program, shell = blocks_of("```c\nint x;\n```\n\n    cc -I x/include a.c -o a\n")
         self.assertEqual(program_name(program, [shell]), "a.c")
-        for later in ([], blocks_of("    ./a\n"), blocks_of("<!-- not run: x -->\n\n    cc a.c\n")):
+        program_in_cpp, shell = blocks_of("```cpp\nint x;\n```\n\n    c++ other.c b.cc -o b\n")
+        self.assertEqual(program_name(program_in_cpp, [shell]), "b.cc")
+        for later in ([], blocks_of("    ./a\n"), blocks_of("<!-- not run: x -->\n\n    cc a.c\n"),
+                      blocks_of("    c++ a.cc\n")):
             with self.assertRaisesRegex(BadDocument, "compiles"):
                 program_name(program, later)
 

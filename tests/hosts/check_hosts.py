@@ -3,8 +3,9 @@
 """Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
 same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
 
-usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST [Hosts | GpuHosts | Fabrics | Plugins], or for rondo-topo alone
-check_hosts.py RONDO_TOPO Topologies. Needs root and ip (iproute2), and exits 77 without them.
+usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST [Hosts | GpuHosts | Fabrics | Plugins], or for a single program
+check_hosts.py RONDO_TOPO Topologies, check_hosts.py RONDO_DOCTOR Doctor. Needs root and ip (iproute2), and exits 77
+without them.
 """
 import json
 import os
@@ -16,10 +17,12 @@ import tempfile
 import time
 import unittest
 
-TOPO = sys.argv.pop(1) if sys.argv[-1] == "Topologies" else None
-PERF, PAIRS, FIRST_BROADCAST = [None] * 3 if TOPO else [sys.argv.pop(1) for _ in range(3)]
+ALONE = sys.argv.pop(1) if sys.argv[-1] in ("Topologies", "Doctor") else None
+PERF, PAIRS, FIRST_BROADCAST = [None] * 3 if ALONE else [sys.argv.pop(1) for _ in range(3)]
 TAG = f"rondo{os.getpid()}"
 TIMEOUT_S = 120
+IN_SHARES = {"all_reduce": "hierarchical_ring", "broadcast": "hierarchical_tree", "reduce": "hierarchical_chain",
+             "scan": "hierarchical", "exscan": "hierarchical_doubling", "reduce_scatter": "hierarchical_halving"}
 
 
 def ip(*words):
@@ -58,10 +61,10 @@ class Network:
 
 
 def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes: None, program=PERF, of_hosts=None,
-          placed=None, **variables):
+          placed=None, cpus=None, **variables):
     """Starts the ranks, each with its own GPU if requested, and calls `meanwhile` with them. `of_hosts`: further
-    variables by host. `placed`: each rank's host, if not `ranks_a_host` consecutive ranks on each. Returns the finished
-    processes with their output."""
+    variables by host. `placed`: each rank's host, if not `ranks_a_host` consecutive ranks on each. `cpus`: the one of
+    each rank of a host. Returns the finished processes with their output."""
     if placed is None:
         placed = [host for host in range(len(hosts.names)) for _ in range(ranks_a_host)]
     processes = []
@@ -74,8 +77,12 @@ def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes
         if own_gpus:
             environment["RONDO_DEVICE"] = f"cuda:{rank}"
         command = ["ip", "netns", "exec", hosts.names[host], program, *words]
+        own = os.sched_getaffinity(0)
+        if cpus is not None:
+            os.sched_setaffinity(0, {cpus[placed[:rank].count(host)]})
         processes.append(subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE))
+        os.sched_setaffinity(0, own)
     try:
         meanwhile(processes)
         return [(one.communicate(timeout=TIMEOUT_S), one.returncode) for one in processes]
@@ -87,14 +94,28 @@ def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes
             one.stderr.close()
 
 
-def put_below_one_root(sys_folder):
-    """The GPUs of the stand-in for CUDA's driver, and rondo_0."""
-    root = f"{sys_folder}/devices/pci0000:00"
+def put_below_roots(sys_folder, gpus_of_nics):
+    """For each network card, below a root of its own: rondo_0, rondo_1, ... and these GPUs of the stand-in for CUDA's
+    driver."""
     os.makedirs(f"{sys_folder}/bus/pci/devices")
-    for name in ["0000:20:00.0"] + [f"0000:{0x10 + gpu:02x}:00.0" for gpu in range(4)]:
-        os.makedirs(f"{root}/{name}")
-        os.symlink(f"{root}/{name}", f"{sys_folder}/bus/pci/devices/{name}")
-    os.symlink(f"{root}/0000:20:00.0", f"{sys_folder}/class/infiniband/rondo_0/device")
+    for nic, gpus in enumerate(gpus_of_nics):
+        root = f"{sys_folder}/devices/pci0000:{nic:02x}"
+        card = f"0000:{0x20 + nic:02x}:00.0"
+        for name in [card] + [f"0000:{0x10 + gpu:02x}:00.0" for gpu in gpus]:
+            os.makedirs(f"{root}/{name}")
+            os.symlink(f"{root}/{name}", f"{sys_folder}/bus/pci/devices/{name}")
+        os.makedirs(f"{sys_folder}/class/infiniband/rondo_{nic}", exist_ok=True)
+        os.symlink(f"{root}/{card}", f"{sys_folder}/class/infiniband/rondo_{nic}/device")
+
+
+def put_on_nodes(sys_folder, cpus):
+    """Memory nodes of a CPU each, and of the network card of the same number below put_below_roots()."""
+    for node, cpu in enumerate(cpus):
+        os.makedirs(f"{sys_folder}/devices/system/node/node{node}")
+        for path, value in ((f"system/node/node{node}/cpulist", cpu),
+                            (f"pci0000:{node:02x}/0000:{0x20 + node:02x}:00.0/numa_node", node)):
+            with open(f"{sys_folder}/devices/{path}", "w", encoding="utf-8") as file:
+                file.write(f"{value}\n")
 
 
 def run_right(test, count, words, **options):
@@ -249,7 +270,7 @@ class Topologies(unittest.TestCase):
     def test_a_job_has_the_topology_of_all_its_hosts_and_equal_ones_are_described_once(self):
         with tempfile.TemporaryDirectory() as folder, Network(3) as hosts:
             for machine in ("hgx-h100", "hgx-a100"):
-                subprocess.run([TOPO, "--machine", machine, "--save", f"{folder}/{machine}.xml"], check=True)
+                subprocess.run([ALONE, "--machine", machine, "--save", f"{folder}/{machine}.xml"], check=True)
             # As on three hosts: NICs have numbers of their own.
             files = [f"{folder}/{i}.xml" for i in range(3)]
             for i, machine in enumerate(("hgx-h100", "hgx-a100", "hgx-h100")):
@@ -261,7 +282,7 @@ class Topologies(unittest.TestCase):
             own_files = [{"RONDO_TOPO_FILE": path} for path in files]
 
             def printed(*words):
-                ended = start(hosts, 2, ["--job", *words], program=TOPO, of_hosts=own_files,
+                ended = start(hosts, 2, ["--job", *words], program=ALONE, of_hosts=own_files,
                               RONDO_SECRET="correct horse")
                 self.assertTrue(all(out == "" for (out, _), _ in ended[1:]), ended)
                 return ended[0][0][0], ended[0][0][1], {code for _, code in ended}
@@ -276,13 +297,56 @@ class Topologies(unittest.TestCase):
             own_files[1] = own_files[0]
             table, log, codes = printed("--paths")
             self.assertEqual(codes, {0}, log)
-            of_one = [TOPO, "--machine", "hgx-h100", "--hosts", "3", "--paths"]
+            of_one = [ALONE, "--machine", "hgx-h100", "--hosts", "3", "--paths"]
             self.assertEqual(table, subprocess.run(of_one, check=True, capture_output=True, text=True).stdout)
             own_files[1] = {"RONDO_TOPO_FILE": f"{folder}/none.xml"}
-            ended = start(hosts, 2, ["--job"], program=TOPO, of_hosts=own_files, RONDO_SECRET="correct horse")
+            ended = start(hosts, 2, ["--job"], program=ALONE, of_hosts=own_files, RONDO_SECRET="correct horse")
             for (_, log), code in ended:
                 self.assertEqual(code, 1, log)
                 self.assertRegex(log, r"rank 2 \(.*\): RONDO_TOPO_FILE: .*/none.xml: No such file or directory")
+
+
+class Doctor(unittest.TestCase):
+    def test_every_pair_of_hosts_is_measured(self):
+        for ranks_a_host, count in ((2, 2), (1, 5)):
+            with self.subTest(count), Network(count) as hosts:
+                ended = start(hosts, ranks_a_host, [], program=ALONE, RONDO_SECRET="correct horse")
+            self.assertTrue(all(code == 0 for _, code in ended[1:]), ended)
+            (out, log), code = ended[0]
+            self.assertIn(code, (0, 3), log)
+            roster, pairs, *_ = out.splitlines()
+            self.assertTrue(roster.startswith(f"{ranks_a_host * count} ranks on {count} hosts: "), roster)
+            self.assertEqual(len(re.findall(r"\(\d(?:-\d)?\)", roster)), count)
+            number = count * (count - 1) // 2
+            self.assertRegex(pairs, rf"^between hosts by tcp: {number} pairs?; median \d+\.\d us one way, "
+                             r"\d+\.\d\d GB/s$")
+            self.assertNotIn("clock of", out)
+
+    def test_a_pair_of_hosts_between_which_long_packets_are_lost_is_named(self):
+        with Network(3) as hosts:
+            for host in hosts.names[1:]:
+                ip("-n", host, "link", "set", "fabric0", "mtu", "9000", "gso_max_segs", "1")  # the bridge has 1500
+            ended = start(hosts, 1, ["--timeout", "6"], program=ALONE, RONDO_SECRET="correct horse")
+        (out, log), code = ended[0]
+        self.assertEqual(code, 1, out + log)
+        self.assertIn("between hosts by tcp: 3 pairs; median", out)
+        self.assertRegex(out, r"/1 and \S+/2: 8 bytes arrive, and 4 MiB do not within 2 s: .*\n-> compare the MTU")
+        self.assertEqual([code for _, code in ended[1:]], [0, 0])
+
+    def test_a_way_that_drops_packets_in_one_direction_is_named_with_both_ends(self):
+        with Network(3) as hosts:
+            ip("-n", hosts.names[1], "neigh", "replace", "10.77.0.3", "lladdr", "02:00:00:00:00:01", "dev", "fabric0")
+            ended = start(hosts, 1, ["--timeout", "4"], program=ALONE, RONDO_SECRET="correct horse")
+        for (_, log), code in ended:
+            self.assertEqual(code, 1, log)
+            self.assertRegex(log, r"rondo-doctor: .*rank 1 \(.*\) cannot reach rank 2 \(.*\): 10.77.0.3:\d+: it did")
+
+    def test_without_a_secret_it_says_what_to_set(self):
+        with Network(2) as hosts:
+            ended = start(hosts, 1, ["--timeout", "10"], program=ALONE)
+        for (_, log), code in ended:
+            self.assertEqual(code, 1, log)
+            self.assertRegex(log, "rondo-doctor: .*RONDO_SECRET")
 
 
 class GpuHosts(unittest.TestCase):
@@ -303,8 +367,8 @@ class Fabrics(unittest.TestCase):
     """RoCE between hosts, on the stand-in for libibverbs, which is first in LD_LIBRARY_PATH."""
 
     def run_perf(self, words=("all_reduce", "-e", "64K"), of_hosts=({}, {}), command=None, own_gpus=False,
-                 gpus_are_near=False, **variables):
-        """Two ranks on each of two hosts; names of variables in one word are the stand-in's, which gets the command
+                 gpus_of_nics=(), cpus=None, ranks_a_host=2, **variables):
+        """Some ranks on each of two hosts; names of variables in one word are the stand-in's, which gets the command
         once the first result is there. Returns what all have printed to standard error, and the transports that were
         used."""
         def named(values):
@@ -320,11 +384,12 @@ class Fabrics(unittest.TestCase):
 
         with tempfile.TemporaryDirectory() as folder, Network(2) as hosts:
             os.makedirs(f"{folder}/sys/class/infiniband/rondo_0")
-            if gpus_are_near:
-                put_below_one_root(f"{folder}/sys")
+            if gpus_of_nics:
+                put_below_roots(f"{folder}/sys", gpus_of_nics)
+                put_on_nodes(f"{folder}/sys", sorted(set(cpus or [])))
                 variables["SYS"] = f"{folder}/sys"
-            ended = start(hosts, 2, [*words, "-b", "8", "-f", "64", "-n", "2", "--json", f"{folder}/rows.json"],
-                          own_gpus=own_gpus, meanwhile=disturb,
+            words = [*words, "-b", "8", "-f", "64", "-n", "2", "--json", f"{folder}/rows.json"]
+            ended = start(hosts, ranks_a_host, words, own_gpus=own_gpus, cpus=cpus, meanwhile=disturb,
                           of_hosts=[dict(named(of_hosts[i]), RONDO_STANDIN_VERBS_HOST=str(i)) for i in (0, 1)],
                           RONDO_SECRET="correct horse", SYSFS_PATH=f"{folder}/sys", RONDO_STANDIN_VERBS=folder,
                           **named(variables))
@@ -363,6 +428,26 @@ class Fabrics(unittest.TestCase):
         text, tcp_us = self.explained(DEVICES="none")
         self.assertGreater(tcp_us, 1.5 * slow_us)
         self.assertRegex(text, r"lane 0: tcp\n")
+
+    def test_ranks_carry_as_much_between_hosts_as_the_cards_near_their_cpus_allow(self):
+        """Of both hosts: two ranks near one card, a third near another."""
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("this process may use one CPU only")
+        near = {"ranks_a_host": 3, "gpus_of_nics": [(), ()], "cpus": [cpus[0], cpus[0], cpus[1]]}
+        text = "the ranks of a host carry 1:1:2 parts of a vector between hosts\n"
+        log = self.run_shares(DEVICES="roce:1:10,roce:1:10", **near)
+        self.assertEqual(log.count(text), 1, log)
+        # Over a fast network, what takes longest are messages within hosts.
+        log, _ = self.run_perf(DEVICES="roce:1:400,roce:1:400", **near)
+        self.assertNotIn("the ranks of a host carry", log)
+
+    def run_shares(self, *words, **variables):
+        log, used = self.run_perf((",".join(IN_SHARES), "-e", "256K", *words),
+                                  RONDO_ALGORITHM=";".join("=".join(rule) for rule in IN_SHARES.items()), **variables)
+        self.assertEqual(fabric_warnings(log), [])
+        self.assertIn("verbs", "".join(used), log)
+        return log
 
     def test_hosts_without_a_common_fabric_use_tcp(self):
         for other in ({"DEVICES": "ib"}, {"NCCL_IB_DISABLE": "1"}, {"RONDO_IB_PORTS": "none"}):
@@ -420,6 +505,7 @@ class Fabrics(unittest.TestCase):
 
 class GpuFabrics(unittest.TestCase):
     run_perf = Fabrics.run_perf
+    run_shares = Fabrics.run_shares
 
     def check_path(self, expected, calls="all_reduce,all_to_all,sendrecv", up_to="512K", **variables):
         """Every GPU's messages go where this says; host code that touches memory of a GPU is ended by the stand-in."""
@@ -434,7 +520,7 @@ class GpuFabrics(unittest.TestCase):
         return log
 
     def test_messages_of_gpus_near_a_port_pass_through_their_memory(self):
-        log = self.check_path("^pass through memory of the GPU$", gpus_are_near=True)
+        log = self.check_path("^pass through memory of the GPU$", gpus_of_nics=[range(4)])
         self.assertRegex(log, r"\d+ bytes of a GPU are registered with rondo_0 by a dmabuf")
 
     def test_other_gpus_are_told_why_theirs_do_not(self):
@@ -464,7 +550,8 @@ class GpuFabrics(unittest.TestCase):
     def test_writes_are_flushed_as_gpus_need_it(self):
         """With HOLD what is not flushed never comes."""
         for rdma in ("flushed", "unordered"):
-            self.check_path("^pass through memory of the GPU$", gpus_are_near=True, RONDO_STANDIN_RDMA=rdma, HOLD="1")
+            self.check_path("^pass through memory of the GPU$", gpus_of_nics=[range(4)], RONDO_STANDIN_RDMA=rdma,
+                            HOLD="1")
 
     def test_a_port_that_fails_costs_copies_and_nothing_else(self):
         log, used = self.run_perf(("all_reduce,all_to_all", "--memory", "cuda", "-e", "512K"), own_gpus=True,
@@ -472,6 +559,14 @@ class GpuFabrics(unittest.TestCase):
         self.assertNotIn("failed", used, log)
         self.assertIn("pass through memory of the GPU", log)
         self.assertRegex("".join(fabric_warnings(log)), r"rank \d.* is reached by tcp: ")
+
+    def test_ranks_carry_as_much_between_hosts_as_the_cards_near_their_gpus_allow(self):
+        """Of both hosts: two GPUs near one card, a third near another."""
+        near = {"own_gpus": True, "ranks_a_host": 3, "DEVICES": "roce:1:10,roce:1:10", "RONDO_STANDIN_DEVICES": "6"}
+        log = self.run_shares("--memory", "cuda", gpus_of_nics=[(0, 1, 3, 4), (2, 5)], **near)
+        self.assertEqual(log.count("the ranks of a host carry 1:1:2 parts of a vector between hosts"), 1, log)
+        log, _ = self.run_perf(("all_reduce", "--memory", "cuda", "-e", "4K"), gpus_of_nics=[range(6), ()], **near)
+        self.assertNotIn("the ranks of a host carry", log)
 
     def test_messages_of_gpus_leave_from_memory_that_gpus_fill(self):
         log, used = self.run_perf(("all_reduce,all_to_all,sendrecv", "--memory", "cuda", "-e", "64K"), own_gpus=True,

@@ -3,8 +3,8 @@
 """The verbs transport over Linux's own RoCE (rdma_rxe), between two emulated machines with two ports each: what is
 chosen, and what happens if links, ranks and a machine fail. All checks use machines that are booted once.
 
-usage: check_machines.py SOURCE_ROOT RONDO_PERF TRAINING TEST_TRANSPORTS TEST_VERBS. Exits 77 where no machine can be
-booted.
+usage: check_machines.py SOURCE_ROOT RONDO_PERF RONDO_RUN TRAINING TEST_TRANSPORTS TEST_VERBS. Exits 77 where no
+machine can be booted.
 """
 import json
 import os
@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 
 from machines import Machines, why_not  # noqa: E402
 
-ROOT, PERF, TRAINING, TEST_TRANSPORTS, TEST_VERBS = (os.path.abspath(sys.argv.pop(1)) for _ in range(5))
+ROOT, PERF, RUN, TRAINING, TEST_TRANSPORTS, TEST_VERBS = (os.path.abspath(sys.argv.pop(1)) for _ in range(6))
 PATH = r"rxe\d:1 10\.9\.\d\.1 \(GID \d, RoCE v2, eth\d\) to rxe\d:1 10\.9\.\d\.2 \(GID \d, RoCE v2, eth\d\)"
 # Ranks meet over eth1, so that they survive if eth0 goes.
 OVER_ETH1 = "export MASTER_ADDR=10.9.1.1 RONDO_SOCKET_IFNAME=eth1\n"
@@ -90,6 +90,27 @@ class Choices(Case):
         self.assertRegex(said[0], PATH)
         self.assertRegex(said[0], "addresses of one subnet|because (better|other) paths fail: decoy0:1")
         self.assertIn("decoy0/ports/1/state:4: ACTIVE", ended[0].output)
+
+
+class OneHost(Case):
+    def test_ranks_of_a_launcher_read_one_another_where_yama_restricts_that(self):
+        # As a user who is not root. Ranks whose launchers have nothing in common copy, and those that ask for it.
+        with_yama = f"""
+            [ $RANK = 0 ] || exit 0
+            unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR
+            echo 1 > /proc/sys/kernel/yama/ptrace_scope || exit
+            perf="{PERF} send_recv --transport shm -b 64K -e 64K -n 2 -w 0"
+            user='setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace'
+            ranks="$user {RUN} -n 2"
+            echo of a launcher; $ranks $perf --json $rows || exit
+            echo of two shells; $ranks sh -c "$perf; exit" || exit
+            echo on request; RONDO_READ_PEER=0 $ranks $perf; status=$?
+            echo 0 > /proc/sys/kernel/yama/ptrace_scope
+            exit $status"""
+        ended, _ = self.right(with_yama, "shm")
+        parts = re.split("(?m)^(?:of a launcher|of two shells|on request)$", ended[0].output)[1:]
+        refused = "a peer's process is not read, and its bytes are copied: process_vm_readv()"
+        self.assertEqual([refused in part for part in parts], [False, True, False], ended[0].output)
 
 
 class Failures(Case):
@@ -184,7 +205,7 @@ class LastOfAll(Case):
 
 def load_tests(loader, _, __):
     """In this order; the last one leaves no machines."""
-    return unittest.TestSuite(map(loader.loadTestsFromTestCase, (Choices, Failures, Suites, LastOfAll)))
+    return unittest.TestSuite(map(loader.loadTestsFromTestCase, (Choices, OneHost, Failures, Suites, LastOfAll)))
 
 
 class TimedResult(unittest.TextTestResult):

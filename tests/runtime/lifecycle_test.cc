@@ -241,6 +241,7 @@ TEST_CASE("the last error is kept by thread and by communicator") {
   CHECK(rondo_broadcast(nullptr, nullptr, 0, RONDO_INT8, 9, comm, nullptr) == RONDO_INVALID_ARGUMENT);
   CHECK(std::string(rondo_last_error(comm)) == "rank 0: " + std::string(rondo_last_error(nullptr)));
   CHECK(std::string(rondo_last_error(comm)).find("rondo_broadcast: ") != std::string::npos);
+  CHECK(std::string(rondo_last_error(comm)).ends_with(" [R0602]"));
   std::string elsewhere = "not asked";
   std::thread([&] { elsewhere = rondo_last_error(nullptr); }).join();
   CHECK(elsewhere.empty());

@@ -114,6 +114,23 @@ TEST_CASE("a rank without descriptors says so, not that another does not answer,
   }));
 }
 
+TEST_CASE("a limit on the length of files is named, and ends no process") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    Owned comm;
+    check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit little{4096, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &little);
+    int value = 4;
+    check_fails(rondo_send(&value, 1, RONDO_INT32, 1 - rank.rank, 0, comm.get(), nullptr), RONDO_SYSTEM_ERROR,
+                {"rank ", " bytes of shared memory: File too large", "4096 bytes in a file: ulimit -f"},
+                comm.get());
+    ::setrlimit(RLIMIT_FSIZE, &before);
+  }));
+}
+
 TEST_CASE("a process that may start no thread gets an error, and nothing hangs") {
   if (kSanitized) return;  // sanitizers start threads of their own
   Process child([] {
@@ -129,7 +146,8 @@ TEST_CASE("a process that may start no thread gets an error, and nothing hangs")
 
 /// A rank in the middle of the tree buffers its subtree's blocks.
 TEST_CASE("a rank without memory is named at all ranks, with its limit") {
-  if (kSanitized) return;  // sanitizers need unlimited address space
+  if (kSanitized) return;     // sanitizers need unlimited address space
+  ::mallopt(M_ARENA_MAX, 1);  // what fails would be tried in the arena of a thread, which has room
   for (const bool grouped : {false, true}) {
     expect_success(run_world({.nranks = 4, .transport = "shm"}, [=](Rank& rank) {
       ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // so that no long allocation reuses freed memory

@@ -3,9 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <sstream>
 
 #include "catch.h"
+#include "folder.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -28,6 +32,18 @@ std::string heard(const Variables& variables, const std::function<void()>& work)
   INFO(text);
   CHECK(outcome.failure() == "");
   return text;
+}
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::string host_name() {
+  char name[256] = {};
+  REQUIRE(::gethostname(name, sizeof name - 1) == 0);
+  return name;
 }
 
 size_t count_of(const std::string& text, const std::string& part) {
@@ -88,6 +104,50 @@ TEST_CASE("an unknown NCCL level is ignored with a warning, as in NCCL") {
                "NCCL_DEBUG is 'loud', which is not a log level; expected one of NONE, VERSION, WARN, INFO") ==
       1);
   CHECK(count_of(text, "\n") == 1);
+}
+
+TEST_CASE("the log is added to the file that RONDO_LOG_FILE names, and standard error stays empty") {
+  const Folder folder;
+  const std::string name = folder / "%h.%%";
+  const std::string path = folder / (host_name() + ".%");
+  const Variables variables = {{"RONDO_LOG", "info"}, {"RONDO_LOG_FILE", name.c_str()}};
+  for (size_t processes = 1; processes <= 2; ++processes) {
+    CHECK(heard(variables, start_twice) == "");
+    const std::string text = contents(path);
+    CAPTURE(text);
+    CHECK(count_of(text, "communicator world: rank ") == 4 * processes);
+    CHECK(count_of(text, "\n[") + 1 == count_of(text, "\n"));  // each line has a time
+  }
+  REQUIRE(std::filesystem::remove(path));
+  const std::string with_process = folder / "%p";
+  const Shared<pid_t> process;
+  heard({{"RONDO_LOG", "info"}, {"RONDO_LOG_FILE", with_process.c_str()}}, [&] {
+    *process = ::getpid();
+    start_twice();
+  });
+  CHECK(count_of(contents(folder / std::to_string(*process)), "communicator world: rank ") == 4);
+}
+
+TEST_CASE("a log file that cannot be written is mentioned once, and standard error has the log") {
+  for (const auto& [file, why] : Variables{{"/nowhere/log", "No such file or directory"},
+                                           {"/", "Is a directory"},
+                                           {"/dev/full", "No space left on device"}}) {
+    const std::string text = heard({{"RONDO_LOG", "info"}, {"RONDO_LOG_FILE", file}}, start_twice);
+    CAPTURE(file, text);
+    CHECK(count_of(text, std::string("rondo: RONDO_LOG_FILE: cannot write ") + file + ": " + why +
+                             "; the log goes to standard error\n") == 1);
+    CHECK(count_of(text, "RONDO_LOG_FILE") == 1);
+    CHECK(count_of(text, "communicator world: rank ") == 4);
+  }
+}
+
+TEST_CASE("a log file's name with an unknown mark is refused") {
+  for (const char* name : {"/tmp/%r", "/tmp/%", "%d"})
+    heard({{"RONDO_LOG_FILE", name}}, [&] {
+      rondo_comm_t comm = nullptr;
+      check_fails(rondo_init_all(&comm, 1, nullptr), RONDO_INVALID_ARGUMENT,
+                  {"RONDO_LOG_FILE is '" + std::string(name) + "'", "%h, %p, or %% for a percent sign"});
+    });
 }
 
 TEST_CASE("unknown variables are reported once, those of tools and empty ones never") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives: lengths, tags, any source, order, crossed messages, errors.
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -361,6 +363,40 @@ TEST_CASE("a message that no rank receives is found at the end") {
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
     check_fails(rondo_finalize(rank.comm), RONDO_MISMATCH, {"rank 1", "never received"}, rank.comm);
   }));
+}
+
+TEST_CASE("a message to a rank that never receives from its sender is found at the end") {
+  expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
+    if (rank.rank == 2) check(rondo_send(&rank.rank, 1, RONDO_INT32, 0, 4, rank.comm, nullptr), rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0)
+      check_fails(rondo_finalize(rank.comm), RONDO_MISMATCH,
+                  {"rank 2 sent rank 0 a message that was never received"}, rank.comm);
+    else
+      rondo_finalize(rank.comm);  // may report the error, or the other rank may be gone before
+  }));
+}
+
+TEST_CASE("a rank that sends from memory that is not mapped over shm ends, and its peer names it") {
+  for (const char* reads : {"0", "1"}) {
+    INFO(reads);
+    WorldOptions options{.nranks = 2, .transport = "shm"};
+    options.environment = {{"RONDO_READ_PEER", reads}};
+    const std::vector<Outcome> outcomes = run_world(options, [](Rank& rank) {
+      constexpr size_t kBytes = size_t{1} << 20;
+      std::vector<std::byte> into(kBytes);
+      if (rank.rank == 1)
+        return check_fails(rondo_recv(into.data(), kBytes, RONDO_UINT8, 0, 0, rank.comm, nullptr, nullptr),
+                           RONDO_REMOTE_ERROR, {"rank 0 ("}, rank.comm);
+      const rlimit no_core{};
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      ::signal(SIGSEGV, SIG_DFL);
+      void* const nowhere = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      rondo_send(nowhere, kBytes, RONDO_UINT8, 1, 0, rank.comm, nullptr);
+    });
+    CHECK(outcomes[0].signal == SIGSEGV);
+    CHECK(outcomes[1].failure() == "");
+  }
 }
 
 TEST_CASE("a long message over tcp from memory that is not mapped is refused, at both ranks") {

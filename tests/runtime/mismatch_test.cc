@@ -181,6 +181,7 @@ void disagree(const Rank& rank, const Disagreement& about) {
       until_failure(comm.get(), about.call(comm.get(), rank.rank, rank.rank == rank.size - 1));
   std::vector<std::string> words = about.words;
   words.push_back("ranks disagree: rank ");
+  words.push_back(" [R0301]");
   try {
     check_fails(status, RONDO_MISMATCH, words, comm.get());
     require_one_number(cause_in(rondo_last_error(comm.get())));

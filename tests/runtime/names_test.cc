@@ -39,6 +39,16 @@ TEST_CASE("a refusal has the name of its communicator, exactly once") {
   }));
 }
 
+TEST_CASE("a name with control characters is escaped in messages, which stay one line") {
+  expect_success(run_world({.nranks = 1}, [](Rank& rank) {
+    Owned comm;
+    name(rank, "gra\nds\x1b[1m\xff\u00e9", comm);
+    require(rondo_send(nullptr, 1, RONDO_INT32, 7, 0, comm.get(), nullptr) == RONDO_INVALID_ARGUMENT, "sent");
+    require_words(rondo_last_error(nullptr),
+                  {"communicator 'gra\\u000ads\\u001b[1m\\ufffd\u00e9': peer is 7"});
+  }));
+}
+
 TEST_CASE("a mismatch has the communicator's name and each rank's call, and later calls repeat them") {
   for (const Way& way : kWays) {
     INFO(way.transport);

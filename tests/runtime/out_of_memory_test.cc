@@ -126,6 +126,23 @@ TEST_CASE("a duplicate that runs out of memory holds up no later call") {
       });
 }
 
+TEST_CASE("a unique id that runs out of memory leaves nothing that a later one waits for") {
+  expect_success(run_world({.nranks = 1, .timeout_s = 30}, [](Rank&) {
+    int allocations = 0;
+    for (bool has_more = true; has_more; ++allocations) {
+      require(allocations < kMaxAllocations, "it allocates without end");
+      rondo_unique_id_t id{};
+      const rondo_status_t status = limited(allocations, [&] { return rondo_get_unique_id(&id); });
+      has_more = has_failed;
+      Owned alone;  // ends what the id is for, so that the next one starts from nothing
+      if (status == RONDO_OK) check(rondo_init_rank(alone.out(), 1, &id, 0, nullptr));
+      require(status == RONDO_OK || (has_more && status == RONDO_OUT_OF_MEMORY),
+              "allocation " + std::to_string(allocations) + ": " + rondo_status_string(status));
+    }
+    require(allocations > 1, "nothing was allocated");
+  }));
+}
+
 TEST_CASE("an event that could not be recorded is not waited for") {
   fail_each_allocation(
       0, [](const Alone&) {},

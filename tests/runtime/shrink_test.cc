@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -106,6 +107,58 @@ TEST_CASE("a death during a shrink is reported to all ranks that shrink, within 
   }
 }
 
+TEST_CASE(
+    "ranks that die at about the same time are named, and all that live shrink to those that are left") {
+  constexpr int kRanks = 6;
+  for (const auto& dead : std::vector<std::vector<int>>{{5}, {0, 1}, {0, 3, 5}, {1, 2, 3, 4}}) {
+    INFO("dead: " << Catch::StringMaker<std::vector<int>>::convert(dead));
+    const auto outcomes = run_world({.nranks = kRanks, .transport = "shm"}, [&dead](Rank& rank) {
+      const auto place = std::find(dead.begin(), dead.end(), rank.rank);
+      while (rondo_barrier(rank.comm, nullptr) == RONDO_OK && place == dead.end()) continue;
+      if (place != dead.end()) {
+        ::usleep(4'000 * static_cast<useconds_t>(place - dead.begin()));
+        ::kill(::getpid(), SIGKILL);
+      }
+      std::array<int, kRanks> gone{};
+      int ngone = -1;
+      check(rondo_gone_ranks(rank.comm, gone.data(), &ngone), rank.comm);
+      require(ngone >= 1 && std::includes(dead.begin(), dead.end(), gone.begin(), gone.begin() + ngone),
+              "wrong ranks are gone");
+      Owned left;
+      check(rondo_shrink(rank.comm, nullptr, RONDO_THE_GONE, left.out(), nullptr), rank.comm);
+      const Rank now = member(left.get());
+      require(now.size == kRanks - static_cast<int>(dead.size()), "wrong size");
+      run_trial(now, {.count = 100});
+      check(rondo_gone_ranks(left.get(), gone.data(), &ngone), left.get());
+      require(ngone == 0, "ranks of the new communicator are gone");
+    });
+    for (int rank = 0; rank < kRanks; ++rank) {
+      INFO("rank " << rank << ": " << outcomes[static_cast<size_t>(rank)].error);
+      CHECK(outcomes[static_cast<size_t>(rank)].ok == (std::count(dead.begin(), dead.end(), rank) == 0));
+    }
+  }
+}
+
+TEST_CASE("a rank that dies while all that live shrink is left out") {
+  const auto outcomes = run_world({.nranks = 4, .transport = "shm"}, [](Rank& rank) {
+    while (rondo_barrier(rank.comm, nullptr) == RONDO_OK)
+      if (rank.rank == 3) ::kill(::getpid(), SIGKILL);
+    if (rank.rank == 1) {
+      ::usleep(200'000);  // the others are waiting for this rank by then
+      ::kill(::getpid(), SIGKILL);
+    }
+    Owned left;
+    check(rondo_shrink(rank.comm, nullptr, RONDO_THE_GONE, left.out(), nullptr), rank.comm);
+    const Rank now = member(left.get());
+    require(now.size == 2 && now.rank == rank.rank / 2, "wrong rank or size");
+    run_trial(now, {.count = 100});
+  });
+  for (int rank = 0; rank < 4; ++rank) {
+    INFO("rank " << rank << ": " << outcomes[static_cast<size_t>(rank)].error);
+    CHECK(outcomes[static_cast<size_t>(rank)].ok == (rank % 2 == 0));
+  }
+}
+
 TEST_CASE("an invalid shrink is refused at once") {
   expect_success(run_world({.nranks = 2, .threads = true}, [](Rank& rank) {
     rondo_comm_t made = rank.comm;
@@ -116,6 +169,11 @@ TEST_CASE("an invalid shrink is refused at once") {
     check_fails(rondo_shrink(rank.comm, &excluded[1], 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
                 {"which is the caller"}, rank.comm);
     check_fails(rondo_shrink(rank.comm, nullptr, 1, &made, nullptr), RONDO_INVALID_ARGUMENT, {"excluded is"},
+                rank.comm);
+    check_fails(rondo_shrink(rank.comm, excluded.data(), -2, &made, nullptr), RONDO_INVALID_ARGUMENT,
+                {"with -2 ranks"}, rank.comm);
+    int ngone = 0;
+    check_fails(rondo_gone_ranks(rank.comm, nullptr, &ngone), RONDO_INVALID_ARGUMENT, {"ranks is NULL"},
                 rank.comm);
     check_fails(rondo_shrink(rank.comm, nullptr, 0, nullptr, nullptr), RONDO_INVALID_ARGUMENT,
                 {"newcomm is NULL"}, rank.comm);

@@ -148,6 +148,97 @@ TEST_CASE("a send to a stopped rank without a connection fails at its deadline, 
   }
 }
 
+void barrier(const Owned& comm) { check(rondo_barrier(comm.get(), nullptr), comm.get()); }
+
+TEST_CASE("a collective that cannot reach a stopped rank yet holds up no other communicator of its group") {
+  struct WhereItStops {
+    const char* transport;
+    int stopped;  // the others dial it: for their common memory, or as it is the highest
+  };
+  for (const auto [transport, stopped] : {WhereItStops{"shm", 0}, WhereItStops{"tcp", 2}}) {
+    INFO(transport);
+    const StoppingRank stopping;
+    expect_success(run_world({.nranks = 3, .transport = transport}, [&, stopped = stopped](Rank& rank) {
+      Owned all;
+      Owned others;
+      check(rondo_duplicate(rank.comm, all.out()), rank.comm);
+      const int color = rank.rank == stopped ? RONDO_NO_COLOR : 0;
+      check(rondo_split(rank.comm, color, 0, others.out(), nullptr), rank.comm);
+      if (rank.rank == stopped) {
+        stopping.stop();
+        return barrier(all);
+      }
+      if (rank.rank == 1) {
+        stopping.await_stop();
+        check(rondo_group_start());
+        barrier(all);
+        barrier(others);
+        return check(rondo_group_end());
+      }
+      {
+        const Stopped stop(stopping);
+        const double start_s = seconds_now();
+        barrier(others);
+        require(seconds_now() - start_s < kAtOnce_s, "the other communicator's call took long");
+      }
+      barrier(all);
+    }));
+  }
+}
+
+TEST_CASE(
+    "a request can be asked and waited for briefly while a stopped rank hides why its connection broke") {
+  const StoppingRank stopping;
+  expect_success(run_world({.nranks = 3, .transport = "tcp"}, [&](Rank& rank) {
+    if (rank.rank == 2) send(rank, 7, 1);
+    if (rank.rank == 1) require(receive(rank, 2) == 7, "wrong content");
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) stopping.stop();
+    if (rank.rank == 2) {
+      stopping.await_stop();
+      return check(rondo_leave(std::exchange(rank.comm, nullptr)));
+    }
+    if (rank.rank == 1) {
+      Started broken;
+      int never = 0;
+      irecv(rank, never, 2, broken);
+      {
+        const Stopped stopped(stopping);
+        const double start_s = seconds_now();
+        for (double before_s = start_s; before_s < start_s + 1.2;) {  // rank 2 leaves after 0.5 s
+          require(rondo_request_query(broken.get()) == RONDO_IN_PROGRESS, "it is over");
+          require(rondo_request_wait(broken.get(), 20) == RONDO_IN_PROGRESS, "it is over");
+          const double took_s = seconds_now() - std::exchange(before_s, seconds_now());
+          require(took_s < 2 * kAtOnce_s, "they took " + std::to_string(took_s) + " s");
+        }
+      }
+      check_fails(rondo_request_wait(broken.get(), 0), RONDO_REMOTE_ERROR, {"rank 2 "});
+    }
+    check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 2 "}, rank.comm);
+  }));
+}
+
+TEST_CASE("a rank that is in rondo_leave() is said to have called that") {
+  const StoppingRank stopping;
+  expect_success(run_world({.nranks = 3, .transport = "shm"}, [&](Rank& rank) {
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 2) {
+      stopping.await_stop();
+      sleep_ms(700);  // it takes 500 ms to leave, as rank 0 does not answer; rank 1 asks after a second
+      return check(rondo_leave(std::exchange(rank.comm, nullptr)));
+    }
+    if (rank.rank == 0) stopping.stop();
+    const auto fail = [&] {
+      check_fails(rondo_barrier(rank.comm, nullptr), RONDO_REMOTE_ERROR, {"rank 2 (", "rank 1 waits for it"},
+                  rank.comm);
+    };
+    if (rank.rank == 0) return fail();
+    const Stopped stopped(stopping);
+    check(rondo_set_timeout(rank.comm, 1500));  // a shorter search for the cause
+    fail();
+  }));
+}
+
 TEST_CASE("ranks are not said to wait for one another if one of them would take a stopped rank's message") {
   const StoppingRank stopping;
   expect_success(run_world({.nranks = 3, .transport = "shm"}, [&](Rank& rank) {

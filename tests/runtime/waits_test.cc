@@ -80,7 +80,7 @@ TEST_CASE("a cycle of receives that wait for one another is listed") {
         expect_words(rondo_last_error(nullptr),
                      {"communicator '" + std::string(receive.name) + "'",
                       "rank 0 waits in recv(from 1, tag 7)", "rank 1 waits in recv(from 2, tag 7)",
-                      "rank 2 waits in recv(from 0, tag 7)", ": they wait for one another"});
+                      "rank 2 waits in recv(from 0, tag 7)", ": they wait for one another", " [R0203]"});
         check(rondo_barrier(rank.comm, nullptr), rank.comm);
       }
     }));
@@ -125,7 +125,7 @@ TEST_CASE("a message that a rank can no longer send is reported missing long bef
       } else {
         check_fails(rondo_recv(&received, 1, RONDO_INT32, 0, 8, comm.get(), nullptr, nullptr), RONDO_MISMATCH,
                     {"rank 1 called recv(from 0, tag 8); rank 0 called rondo_finalize() instead",
-                     "; a message with tag 7 from rank 0 has arrived, but no receive matches it"},
+                     "; a message with tag 7 from rank 0 has arrived, but no receive matches it", " [R0304]"},
                     comm.get());
       }
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
@@ -270,7 +270,8 @@ std::string long_message_error(const Rank& rank, int64_t timeout_ms) {
 
 TEST_CASE("ranks whose message moves slowly are not said to wait for one another") {
   on_slow_network(300'000, [](Rank& rank) {
-    expect_words(long_message_error(rank, 1500), {"bytes that rank ", " waits for came or left 0."});
+    expect_words(long_message_error(rank, 1500),
+                 {"bytes that rank ", " waits for came or left 0.", " [R0206]"});
   });
 }
 

@@ -26,9 +26,10 @@ class NoConnection final : public Connection {
 std::vector<Program> bind_all(const Shape& shape, const std::vector<Schedule>& ranks) {
   static NoConnection none;
   std::vector<Program> programs;
-  for (const Schedule& schedule : ranks)
-    programs.push_back(
-        Program::bind(shape, schedule, [](int, uint16_t) -> Result<Connection*> { return &none; }).take());
+  for (const Schedule& schedule : ranks) {
+    Program& program = programs.emplace_back(shape, schedule);
+    REQUIRE(program.bind([](int, uint16_t) -> Result<Connection*> { return &none; }).value() == -1);
+  }
   return programs;
 }
 

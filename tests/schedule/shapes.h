@@ -52,7 +52,33 @@ inline std::span<const std::vector<int>> hosts_of(int nranks) {
   return all[static_cast<size_t>(nranks)];
 }
 
-/// Every combination of root, commutativity, varying form and groups (if relevant) that the kind has
+/// Weights of that many places, by their number: those of unequal NICs, one place with most, common divisors.
+inline std::span<const int> weights_of(int places) {
+  static const auto all = [] {
+    std::array<std::vector<int>, 33> made;
+    for (size_t n = 2; n < made.size(); ++n)
+      for (size_t place = 0; place < n; ++place)
+        made[n].push_back(n % 3 == 0   ? (place + 1 == n ? 2 : 1)
+                          : n % 3 == 1 ? (place == 0 ? 3 : 2)
+                                       : 2 + 2 * static_cast<int>(place % 2));
+    return made;
+  }();
+  if (places < 2 || places >= static_cast<int>(all.size())) return {};
+  return all[static_cast<size_t>(places)];
+}
+
+/// How many places the largest groups have, or the smallest host.
+inline int places_of(const Shape& shape) {
+  return shape.hosts.empty() ? shape.levels.outermost() : *std::ranges::min_element(shape.hosts);
+}
+
+/// The same with weights, if it has any.
+inline void add_weighted(const Algorithm& algorithm, Shape shape, std::vector<Shape>& shapes) {
+  shape.weights = weights_of(places_of(shape));
+  if (!shape.weights.empty() && algorithm.has_shares && algorithm.supports(shape)) shapes.push_back(shape);
+}
+
+/// Every combination of root, commutativity, varying form, groups and weights (if relevant) that the kind has
 /// and the algorithm supports.
 inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nranks) {
   const CollectiveKind kind = algorithm.kind;
@@ -65,12 +91,15 @@ inline std::vector<Shape> supported_shapes(const Algorithm& algorithm, int nrank
           const Shape shape{kind, nranks, root, varying, commutative, levels};
           if (!algorithm.supports(shape)) continue;
           shapes.push_back(shape);
+          add_weighted(algorithm, shape, shapes);
           if (levels.empty()) break;
         }
         if (!algorithm.for_groups) continue;
         for (const std::vector<int>& hosts : hosts_of(nranks)) {
           const Shape shape{kind, nranks, root, varying, commutative, {}, {}, hosts};
-          if (algorithm.supports(shape)) shapes.push_back(shape);
+          if (!algorithm.supports(shape)) continue;
+          shapes.push_back(shape);
+          add_weighted(algorithm, shape, shapes);
         }
       }
   return shapes;
@@ -91,6 +120,8 @@ inline std::string to_string(const Shape& shape) {
   for (int level = 0; level < shape.levels.count(); ++level)
     groups += (level == 0 ? " groups of " : ", ") + std::to_string(shape.levels.size(level));
   for (const int host : shape.hosts) groups += (groups.empty() ? " hosts of " : ", ") + std::to_string(host);
+  for (size_t place = 0; place < shape.weights.size(); ++place)
+    groups += (place == 0 ? " of weights " : ":") + std::to_string(shape.weights[place]);
   return std::string(collective_name(shape.kind)) + " n=" + std::to_string(shape.nranks) +
          " root=" + std::to_string(shape.root) + (shape.varying ? " varying" : "") +
          (shape.commutative ? "" : " not commutative") + groups;

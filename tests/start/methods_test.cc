@@ -12,6 +12,7 @@
 #include "catch.h"
 #include "folder.h"
 #include "ports.h"
+#include "scoped_environment.h"
 #include "world.h"
 
 namespace rondo::test {
@@ -81,6 +82,31 @@ TEST_CASE("env:// with a secret also works over TCP") {
         set_launch(rank, port, false);
         start_second(rank, "env://");
       }));
+}
+
+/// Rank 0 and the other ranks start with the variable set at rank 0 alone, which refuses it.
+void fail_at_rank_0(const Rank& rank, const char* variable, const char* value) {
+  rondo_unique_id_t id{};
+  if (rank.rank == 0) check(rondo_get_unique_id(&id));
+  check(rondo_broadcast(&id, &id, sizeof id, RONDO_UINT8, 0, rank.comm, nullptr), rank.comm);
+  rondo_comm_t second = nullptr;
+  if (rank.rank == 0) {
+    ::usleep(300'000);  // the others have registered by then
+    const Environment bad(variable, value);
+    return check_fails(rondo_init_rank(&second, rank.size, &id, 0, nullptr), RONDO_INVALID_ARGUMENT, {value});
+  }
+  rondo_status_t status = rondo_init_rank(&second, rank.size, &id, rank.rank, nullptr);
+  if (status == RONDO_OK) status = rondo_barrier(second, nullptr);  // it had the others' connections before
+  check_fails(status, RONDO_REMOTE_ERROR, {"rank 0 (process", "failed in init", value}, second);
+  rondo_destroy(second);
+}
+
+TEST_CASE("a rank 0 that fails in init tells the others why") {
+  expect_success(run_world({.nranks = 3}, [&](Rank& rank) {
+    fail_at_rank_0(rank, "RONDO_UNREACHABLE", "99999999");
+    fail_at_rank_0(rank, "RONDO_PIN", "perhaps");
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  }));
 }
 
 TEST_CASE("tcp:// takes host and port from its text") {

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import doc_rules
+import error_rules
 import layers
 import licence_rules
 import name_rules
@@ -54,10 +55,12 @@ def main():
             print(f"long: {name}")
     try:
         found = {"includes": lambda tree: [*layers.include_violations(tree), *layers.unused_arrows(tree),
-                                           *layers.needlessly_public(tree)],
+                                           *layers.needlessly_public(tree), *layers.miscounted_headers(tree)],
                  "names": name_rules.name_violations, "text": text_rules.text_violations,
                  "environment": doc_rules.environment_violations, "options": doc_rules.option_violations,
-                 "readme": doc_rules.readme_violations, "version": version_rules.version_violations,
+                 "readme": lambda tree: doc_rules.readme_violations(tree) + doc_rules.message_violations(tree),
+                 "errors": error_rules.error_violations,
+                 "version": version_rules.version_violations,
                  "licence": licence_rules.licence_violations,
                  "doxygen": lambda tree: doxygen_violations(root),
                  "shell": lambda tree: tool_rules.shell_violations(root, tree),

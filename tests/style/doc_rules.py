@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts on which the docs and the code must agree."""
+import errno
+import os
 import posixpath
 import re
 
@@ -13,7 +15,14 @@ SETTING_ROW = re.compile(r'^\s*X\(\w+, "(\w+)",', re.M)
 GETENV = re.compile(r'\bgetenv\("(\w+)"\)')
 KNOWN = "runtime/base/settings.cc"
 QUOTED = re.compile(r'"(RONDO_\w+)"')
-SCRIPTS = ("tools/", "bench/", ".ci/")
+PACKAGE = "runtime/bindings/python/rondo/"
+SCRIPTS = ("tools/", "bench/", ".ci/", PACKAGE)
+MESSAGE_TABLE = re.compile(r"^\| id \| part of the message \|.*\n\|[-| ]+\n((?:\|.*\n?)+)", re.M)
+SYSTEM_WORDS = {os.strerror(number) for number in errno.errorcode}
+JOINED = re.compile(r'"\s*\n\s*"')  # string literals that the compiler joins
+HEADERS = "runtime/include/rondo/"
+CALL = re.compile(r"\b(rondo_\w+)\(")
+NAMED = re.compile(r"\b(rondo_\w+)\(\)")
 SCRIPT_READ = re.compile(r'(?:\$\{?|\benviron(?:\.get\(|\[)")(RONDO_\w+)')
 DOC_ROW = re.compile(r"^\| `(\w+)` \|", re.M)
 READERS = ("runtime/", "transports/", "kernels/", "topology/", "bench/", "tools/")
@@ -29,13 +38,15 @@ def read_variables(files):
 
 
 def environment_violations(files):
-    read = read_variables(files)
+    compiled = read_variables(files)
+    read = compiled | {name for path, text in files.items() if path.startswith(PACKAGE)
+                       for name in SCRIPT_READ.findall(text)}
     listed = DOC_ROW.findall(files.get(ENVIRONMENT, ""))
     found = [f"{ENVIRONMENT}: {name} is listed {listed.count(name)} times"
              for name in sorted(set(listed)) if listed.count(name) > 1]
     found += [f"{ENVIRONMENT}: {name} is read by the code and not listed" for name in sorted(read - set(listed))]
     found += [f"{ENVIRONMENT}: {name} is listed and nothing reads it" for name in sorted(set(listed) - read)]
-    known = set(QUOTED.findall(files.get(KNOWN, ""))) | read
+    known = set(QUOTED.findall(files.get(KNOWN, ""))) | compiled
     found += [f"{path}: reads {name}, which the library takes for a slip: {KNOWN} does not know it"
               for path, text in sorted(files.items()) if path.startswith(SCRIPTS)
               for name in sorted(set(SCRIPT_READ.findall(text)) - known)]
@@ -50,19 +61,36 @@ def option_violations(files):
 
 
 def readme_violations(files):
-    """The README shows examples/all_reduce.c without its licence line, and its links lead to existing files."""
+    """The README shows examples/all_reduce.c without its licence line; links lead to existing files, and calls that
+    texts name are in public headers."""
     readme = files.get("README.md", "")
     found = []
     blocks = re.findall(r"^```c\n(.*?)^```$", readme, re.M | re.S)
     if licence_rules.without_licence(files["examples/all_reduce.c"]) not in blocks:
         found.append("README.md: its C program is not examples/all_reduce.c without its licence, letter for letter")
+    declared = {name for path, text in files.items() if path.startswith(HEADERS) for name in CALL.findall(text)}
     for path, text in sorted(files.items()):
         if not path.endswith(".md"):
             continue
+        found += [f"{path}: names {name}(), which no header declares"
+                  for name in sorted(set(NAMED.findall(text)) - declared)]
         folder = path.rpartition("/")[0]
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             if not exists(files, posixpath.normpath(posixpath.join(folder, target))):
                 found.append(f"{path}: links to {target}, which is not there")
+    return found
+
+
+def message_violations(files):
+    """Parts of messages, the second column of such tables, are in what the code prints, or are words of the system."""
+    code = "".join(JOINED.sub("", text) for path, text in files.items()
+                   if path.startswith(READERS) and path.endswith((".h", ".cc")))
+    found = []
+    for path, text in sorted(files.items()):
+        for table in MESSAGE_TABLE.findall(text) if path.endswith(".md") else ():
+            found += [f"{path}: no code has the message '{message}'"
+                      for row in table.splitlines() for message in re.findall("`([^`]+)`", row.split("|")[2])
+                      if message not in code and message not in SYSTEM_WORDS]
     return found
 
 

@@ -23,8 +23,10 @@ LAYERS = [
     ("runtime/algorithms", "algorithms", ("base", "schedule")),
     ("runtime/synthesis", "synthesis", ("base", "schedule", "graph", "limit", "search", "formats", "algorithms")),
     ("runtime/net", "net", ("base",)),
-    ("runtime/health", "health", ("base",)),
-    ("runtime/bootstrap", "bootstrap", ("base", "gpu", "topology", "kernels", "transports", "net", "health")),
+    ("runtime/stacks", "stacks", ("base",)),
+    ("runtime/health", "health", ("base", "stacks")),
+    ("runtime/bootstrap", "bootstrap",
+     ("base", "gpu", "topology", "kernels", "transports", "net", "stacks", "health")),
     ("runtime/diagnosis", "diagnosis", ("base", "bootstrap")),
     ("runtime/call", "call", ("base", "gpu", "schedule")),
     ("runtime/plan", "plan",
@@ -35,18 +37,18 @@ LAYERS = [
     ("runtime/shm_pull", "shm_pull", ("base", "schedule", "algorithms", "bootstrap", "plan", "exec")),
     ("runtime/p2p", "p2p", ("base", "gpu", "kernels", "transports", "health", "exec")),
     ("runtime/gpu_group", "gpu_group", ("base", "gpu", "call", "exec")),
-    ("runtime/gpu_direct", "gpu_direct", ("gpu", "kernels", "call", "gpu_group")),
+    ("runtime/gpu_direct", "gpu_direct", ("base", "gpu", "kernels", "call", "gpu_group")),
     ("runtime/gpu_staged", "gpu_staged",
      ("base", "gpu", "kernels", "health", "bootstrap", "diagnosis", "call", "exec", "gpu_group")),
     ("runtime/gpu_connections", "gpu_connections",
      ("base", "gpu", "schedule", "kernels", "transports", "health", "algorithms", "call", "plan", "exec",
       "gpu_group")),
     ("runtime/comm", "comm",
-     ("base", "gpu", "topology", "this_host", "synthesis", "net", "health", "bootstrap", "diagnosis",
+     ("base", "gpu", "topology", "this_host", "synthesis", "net", "stacks", "health", "bootstrap", "diagnosis",
       "call", "plan", "exec", "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
     ("runtime/api", "api",
      ("base", "schedule", "graph", "detect", "formats", "this_host", "limit", "review", "search",
-      "algorithms", "synthesis", "bootstrap", "call",
+      "algorithms", "synthesis", "health", "bootstrap", "call",
       "plan", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),
     ("runtime/bindings", None, ("rondo",)),
@@ -101,7 +103,8 @@ def include_violation(path, quote, target, files):
         return None
     if local in files and inside(local, folder):
         return None
-    if f"output: '{target}'" in files.get(f"{folder}/meson.build", ""):  # made while building
+    builders = (f"{place}/meson.build" for place in (folder, posixpath.dirname(path)))
+    if any(f"output: '{target}'" in files.get(builder, "") for builder in builders):  # made while building
         return None
     # Headers in subfolders, relative to the folder or its parents.
     if any(inside(name, folder) and name.endswith("/" + target) for name in files):
@@ -136,17 +139,35 @@ def unused_arrows(files):
     return found
 
 
-def needlessly_public(files):
-    """files: path -> text. Every header in include/ that nothing outside its folder includes directly."""
-    users = {}  # what an #include says -> the folders of LAYERS that say it; None: no such folder, as tests
+def public_headers(files):
+    """files: path -> text. For every header in include/ its room, and the folders of LAYERS outside that room which
+    include it directly; None: no such folder, as tests."""
+    users = {}  # what an #include says -> the folders that say it
     for path, text in files.items():
         if path.endswith(SOURCES):
             row = layer_of(path)
             for match in INCLUDE.finditer(text):
                 users.setdefault(match[2], set()).add(row and row[0])
-    found = []
+    found = {}
     for folder, name, _ in LAYERS:
         start = f"{folder}/include/"
-        found += [f"{path}: only {folder} includes it: move it out of include/" for path in sorted(files)
-                  if path.startswith(f"{start}{name}/") and not users.get(path[len(start):], set()) - {folder}]
+        found |= {path: (folder, users.get(path[len(start):], set()) - {folder})
+                  for path in sorted(files) if path.startswith(f"{start}{name}/")}
     return found
+
+
+def needlessly_public(files):
+    """files: path -> text. Every header in include/ that nothing outside its folder includes directly."""
+    return [f"{path}: only {folder} includes it: move it out of include/"
+            for path, (folder, users) in public_headers(files).items() if not users]
+
+
+def miscounted_headers(files):
+    """files: path -> text. What CONTRIBUTING.md says of the number of public headers, where that is wrong."""
+    public = [users - {None} for path, (_, users) in public_headers(files).items() if path.startswith("runtime/")]
+    for_tests = public.count(set())
+    for_bench = sum(bool(users) and all(user.startswith("bench") for user in users) for users in public)
+    said = (f"includes directly, of {len(public)} | {len(public) - for_bench - for_tests} |",
+            f"Of the other {for_bench + for_tests} headers, {for_bench} serves `bench/` and {for_tests} serve tests.")
+    return [f"CONTRIBUTING.md: it must say '{words}'" for words in said
+            if words not in files.get("CONTRIBUTING.md", "")]

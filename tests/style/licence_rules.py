@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every source says under which licence it is, in a form that programs read: https://spdx.dev/ids."""
 IDENTIFIER = "SPDX-License-Identifier: Apache-2.0"
-SLASHES = (".h", ".c", ".cc", ".cu", ".cuh")
+SLASHES = (".h", ".hpp", ".c", ".cc", ".cu", ".cuh")
 HASHES = (".py", ".py.in", ".sh", "meson.build", "meson.options")
 
 

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import doc_rules
+import error_rules
 import layers
 import licence_rules
 import name_rules
@@ -79,6 +80,15 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(found), 2, found)
         self.assertIn("runtime/schedule/include/schedule/schedule.h: only runtime/schedule", found[0])
         self.assertIn("transports/include/transports/transport.h: only transports", found[1])
+
+    def test_a_wrong_count_of_public_headers(self):
+        files = {f"runtime/base/include/base/{name}.h": "" for name in "abc"}
+        files |= {"runtime/net/a.cc": '#include "base/a.h"\n', "bench/perf/b.cc": '#include "base/b.h"\n',
+                  "tests/c.cc": '#include "base/c.h"\n#include "base/b.h"\n'}
+        right = "includes directly, of 3 | 1 |\nOf the other 2 headers, 1 serves `bench/` and 1 serve tests.\n"
+        self.assertEqual(layers.miscounted_headers({**files, "CONTRIBUTING.md": right}), [])
+        found = layers.miscounted_headers({**files, "CONTRIBUTING.md": right.replace("of 3", "of 4")})
+        self.assertEqual(found, ["CONTRIBUTING.md: it must say 'includes directly, of 3 | 1 |'"])
 
 
 class Text(unittest.TestCase):
@@ -160,6 +170,14 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertIn("SECRET_SWITCH", found[0])
 
+    def test_a_variable_of_the_python_package_that_is_not_listed_nor_known(self):
+        files = self.files("| `RONDO_LOG` | x |\n| `RONDO_PIN` | x |\n")
+        files[doc_rules.PACKAGE + "a.py"] = 'os.environ.get("RONDO_NEW", "")\n'
+        found = doc_rules.environment_violations(files)
+        self.assertEqual(len(found), 2)
+        self.assertIn("RONDO_NEW is read by the code and not listed", found[0])
+        self.assertIn("reads RONDO_NEW, which the library takes for a slip", found[1])
+
     def test_a_variable_of_a_script_that_the_library_does_not_know(self):
         files = self.files("| `RONDO_LOG` | x |\n| `RONDO_PIN` | x |\n")
         files |= {doc_rules.KNOWN: '"RONDO_JOBS"', "tools/test": 'x=${RONDO_JOBS:-} y=$RONDO_LOG z=${RONDO_NEW-}\n',
@@ -179,6 +197,33 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(found), 2, found)
         self.assertIn("examples/all_reduce.c", found[0])
         self.assertIn("docs/none.md", found[1])
+
+    def test_a_part_of_a_message_that_no_code_prints(self):
+        table = ("| id | part of the message | cause |\n|---|---|---|\n| R1 | `left early` | x |\n"
+                 "| | `was late`, `is slow`, `Permission denied` | `y` |\n")
+        files = {"docs/a.md": table, "runtime/a.cc": 'error("rank {} left "\n      "early, or was late");\n'}
+        self.assertEqual(doc_rules.message_violations(files), ["docs/a.md: no code has the message 'is slow'"])
+
+    def test_ids_of_errors_without_a_row_and_rows_without_an_error(self):
+        kinds = ("  X(Left, 101, Timeout)", "  X(Late, 102, Timeout)", "  X(Slow, 102, Timeout)")
+        files = {error_rules.KINDS: "".join(f"{kind} \\\n" for kind in kinds),
+                 error_rules.STATUS: "enum class Code {\n  Ok = 0,\n  Timeout = 6,\n  InProgress = 9,\n};\n",
+                 "runtime/a.cc": "error(ErrorKind::Left, \"\"); error(ErrorKind::Slow, \"\");\n",
+                 **dict.fromkeys(error_rules.pages.PAGES, "")}
+        files[error_rules.pages.PAGES[0]] = ("| id | part of the message | cause |\n|---|---|---|\n"
+                                             "| R0101 | `a` | x |\n| R0101 | `b` | y |\n"
+                                             "| R0103 | `c` | z |\n| | `d` | z |\n")
+        self.assertEqual(error_rules.error_violations(files), [
+            f"{error_rules.KINDS}: R0102 is there twice", f"{error_rules.KINDS}: no code uses Late",
+            "R0101 has several rows in the documents", "no document has a row of R0006",
+            "no document has a row of R0102", "the documents have a row of R0103, which no error has",
+            "docs/troubleshooting.md: R0103 is no error's id"])
+
+    def test_a_text_that_names_a_call_of_no_header(self):
+        files = {"docs/a.md": "`rondo_send()` after `rondo_sendv(x)` or `rondo_sendv()`\n", "examples/all_reduce.c": "",
+                 "README.md": "```c\n```\n", f"{doc_rules.HEADERS}rondo.h": "rondo_status_t rondo_send(int a);\n"}
+        self.assertEqual(doc_rules.readme_violations(files),
+                         ["docs/a.md: names rondo_sendv(), which no header declares"])
 
     def test_readme_shows_the_program_without_its_licence(self):
         files = {"README.md": "```c\nint y;\n```\n",

@@ -4,8 +4,8 @@ import re
 
 MAX_COLUMNS = 120  # clang-format breaks code at 110; tables and messages may need a little more
 LONG_FILE_LINES = 400  # longer ones are reported, but pass
-CODE = (".h", ".c", ".cc", ".cu", ".cuh", ".py", ".sh", "meson.build")
-HEADERS = (".h", ".cuh")
+CODE = (".h", ".hpp", ".c", ".cc", ".cu", ".cuh", ".py", ".sh", "meson.build")
+HEADERS = (".h", ".hpp", ".cuh")
 REREAD = "-inl.h"  # Highway includes these once per target: their guards differ
 
 # Paths of the author's machine do not belong in a tree that others clone.

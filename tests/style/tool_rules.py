@@ -6,7 +6,7 @@ import subprocess
 
 # Versions of clang-format format the same file differently. This one is Debian 12's; Ubuntu 24.04 has it too.
 FORMAT_MAJOR = 14
-FORMATTED = (".h", ".c", ".cc", ".cu", ".cuh")
+FORMATTED = (".h", ".hpp", ".c", ".cc", ".cu", ".cuh")
 FIRST_LINE = re.compile(r"#!.*\b(?:ba|da)?sh\b")
 AT = re.compile(r"^\S+:\d+:\d+: ")
 

@@ -12,7 +12,7 @@ MACRO = re.compile(r"^#define RONDO_VERSION (\d+)$", re.M)
 LATEST = re.compile(r"^## \[([^\]]+)\]", re.M)
 # In text that people read; recorded results keep the version that they were taken with.
 IN_WORDS = re.compile(r"(?:\bRondo |\brondo-(?:perf|run) |\blibrondo\.so\.)(\d+\.\d+\.\d+)")
-CODE = (".h", ".c", ".cc", ".cu", ".cuh", ".py", ".sh", ".build")
+CODE = (".h", ".hpp", ".c", ".cc", ".cu", ".cuh", ".py", ".sh", ".build")
 
 
 def version_violations(files):

@@ -93,6 +93,31 @@ TEST_CASE("the busiest link of a forest carries what the bound allows, and a sim
   }
 }
 
+TEST_CASE("GPUs that share a NIC carry less, so that a call over hosts takes as long as its NICs need") {
+  // GPUs 0 and 1 of a DGX-1V have a NIC of 12.5 GB/s together, GPU 2 has one for itself.
+  const TopologyGraph all = links_of("dgx-1v", 2);
+  const std::vector<int> gpus = {all.gpus()[0], all.gpus()[1], all.gpus()[2],
+                                 all.gpus()[8], all.gpus()[9], all.gpus()[10]};
+  const auto seconds = [&](CollectiveKind kind, std::span<const int> weights) {
+    Shape shape{.kind = kind, .nranks = 6, .levels = 3};
+    shape.weights = weights;
+    const auto ranks = build_all(*algorithm_by_name(kind, "hierarchical").value(), shape);
+    const auto on_links = MachineNetwork::of(all, gpus, ranks);
+    REQUIRE(on_links.status().message() == "");
+    const auto time = simulate(shape, ranks, 1e9, 200, on_links.value().network(0, 4));
+    REQUIRE(time.status().message() == "");
+    return time.value();
+  };
+  const std::vector<int> weights = {1, 1, 2};
+  constexpr double kNic = 1e9 / 12.5e9;
+  for (const CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::Broadcast, CollectiveKind::Reduce}) {
+    INFO(collective_name(kind));
+    CHECK(seconds(kind, {}) == Approx(2 * kNic / 3).epsilon(0.08));
+    CHECK(seconds(kind, weights) == Approx(kNic / 2).epsilon(0.08));
+  }
+}
+
 TEST_CASE("on ports, what ranks send comes before what they receive") {
   const Shape shape{.kind = CollectiveKind::Broadcast, .nranks = 3, .root = 1};
   const auto ranks = build_all(*algorithm_by_name(shape.kind, "flat").value(), shape);

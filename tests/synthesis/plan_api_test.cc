@@ -41,7 +41,9 @@ rondo_plan_call_t call_of(const char* collective, int ranks, int root = 0, int g
 }
 
 void table(OwnedPlan& owned, const char* algorithm, const rondo_plan_call_t& call) {
-  REQUIRE(rondo_plan_named(&owned.plan, &call, algorithm) == RONDO_OK);
+  const rondo_status_t made = rondo_plan_named(&owned.plan, &call, algorithm);
+  INFO(rondo_last_error(nullptr));
+  REQUIRE(made == RONDO_OK);
 }
 
 rondo_plan_proof_t proof_of(rondo_plan_t plan) {
@@ -315,6 +317,16 @@ TEST_CASE("arguments of plans that make no sense are refused by name") {
   call = call_of("all_reduce", 4, 0, 5);
   refused(rondo_plan_named(&none.plan, &call, "ring"), RONDO_INVALID_ARGUMENT,
           "call->group is 5: expected 1 to 4");
+  call = call_of("all_reduce", 4, 0, 2);
+  const int weights[] = {1, 0}, right[] = {1, 3};
+  call.weights = weights;
+  refused(rondo_plan_named(&none.plan, &call, "hierarchical"), RONDO_INVALID_ARGUMENT,
+          "call->weights[1] is 0: expected 1 to 64");
+  call.weights = right;
+  refused(rondo_plan_named(&none.plan, &call, "ring"), RONDO_UNSUPPORTED,
+          "all_reduce by ring does not serve 4 ranks in groups of 2 with weights");
+  call.collective = "all_gather";
+  refused(rondo_plan_named(&none.plan, &call, "hierarchical_ring"), RONDO_UNSUPPORTED, "with weights");
   call.size = 8;
   refused(rondo_plan_named(&none.plan, &call, "ring"), RONDO_INVALID_ARGUMENT, "call->size is 8");
   refused(rondo_plan_import(&none.plan, "/nowhere/at/all"), RONDO_SYSTEM_ERROR,
@@ -329,6 +341,27 @@ TEST_CASE("arguments of plans that make no sense are refused by name") {
   refused(rondo_plan_verify(ring.plan, &proof), RONDO_INVALID_ARGUMENT, "proof->size is 0");
   CHECK(rondo_plan_free(nullptr) == RONDO_OK);
   CHECK(rondo_plan_run_free(nullptr) == RONDO_OK);
+}
+
+TEST_CASE(
+    "ranks of a group carry what the weights of a call say, which a caller of an older header has not") {
+  rondo_plan_call_t call = call_of("all_reduce", 4, 0, 2);
+  int weights[] = {1, 3};
+  call.weights = weights;
+  const auto parts = [&] {
+    OwnedPlan owned;
+    table(owned, "hierarchical", call);
+    weights[1] = 64;  // the plan does not depend on the caller's memory
+    CHECK(proof_of(owned.plan).verifies == 1);
+    weights[1] = 3;
+    rondo_plan_info_t info = {};
+    info.size = sizeof(info);
+    REQUIRE(rondo_plan_info(owned.plan, &info) == RONDO_OK);
+    return info.parts;
+  };
+  CHECK(parts() == 8);  // four, each in two for the two groups
+  call.size = offsetof(rondo_plan_call_t, weights);
+  CHECK(parts() == 4);
 }
 
 TEST_CASE("networks that make no sense are refused by name") {

@@ -175,12 +175,16 @@ class Files(Perf):
     def test_the_plot_is_a_picture(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "plot.svg")
-            result = perf("all_reduce", "--ranks", "2,3", "-b", "8", "-e", "4K", "-f", "2", "--plot", path, *QUICK)
+            result = perf("all_reduce", "--ranks", "2,3", "-b", "8", "-e", "4K", "-f", "2", "--plot", path, "--ascii",
+                          *QUICK)
             self.assertEqual(result.returncode, 0, result.stderr)
             picture = xml.dom.minidom.parse(path)
         self.assertEqual(len(picture.getElementsByTagName("polyline")), 4)
         texts = {node.firstChild.data for node in picture.getElementsByTagName("text")}
         self.assertTrue({"2 ranks", "3 ranks", "GB/s", "microseconds", "all_reduce, shm, float sum"} <= texts, texts)
+        for ranks in (2, 3):
+            self.assertRegex(result.stdout, rf"# Avg bus.*\n#\n# all_reduce, {ranks} ranks, shm, float sum\n# Bus")
+        self.assertEqual(max(map(len, re.findall("^# .{8} [|+].*", result.stdout, re.M))), 80)
 
     def test_a_file_that_cannot_be_written_is_an_error_at_once(self):
         result = perf("all_reduce", "--ranks", "2", "--json", "/nowhere/x.json")
@@ -260,7 +264,7 @@ class Collectives(Perf):
     def test_every_collective_between_processes(self):
         rows = self.right("all", "--ranks", "2,3", *self.sizes)
         names = re.search("say which collective to run: (.*), or all", perf().stderr)[1]
-        self.assertEqual({row["collective"] for row in rows}, set(names.split(", ")))
+        self.assertEqual({row["collective"] for row in rows}, set(names.split(", ")) - {"hypercube"})
         for row in rows:
             in_place = row["collective"] not in ("all_to_all", "barrier", "send_recv")
             self.assertEqual(row["in_place_us"] is not None, in_place, row)
@@ -293,6 +297,20 @@ class Collectives(Perf):
     def test_messages_one_way(self):
         self.right("send_recv", "--one_way", "--ranks", "2,3", "-t", "1", *self.sizes)
         self.right("send_recv", "--one_way", "-t", "4", "-m", "5", *self.sizes)
+
+    def test_hypercube_takes_powers_of_two(self):
+        for how in (["--ranks", "1,2,3,4"], ["-t", "8"], ["--ranks", "2", "--queue"], ["-t", "4", "-R", "2"]):
+            rows = self.right("hypercube", *how, "-d", "int8,double", *self.sizes)
+            self.assertEqual({row["ranks"] for row in rows}, {int(n) for n in how[1].split(",")} - {3})
+            for row in rows:
+                self.assertEqual((row["algbw"], row["in_place_us"] is None, row["algorithm"]),
+                                 (row["busbw"], False, "none"))
+                counted = row["bytes"] * (row["ranks"] - 1) / row["ranks"]
+                self.assertAlmostEqual(row["algbw"] * row["out_of_place_us"], counted * 1e-3, places=6)
+        left_out = perf("hypercube", "--ranks", "3")
+        self.assertEqual((left_out.returncode, "nRanks 3 is not a power of 2, skipping" in left_out.stdout), (0, True))
+        refused = perf("hypercube", "-t", "2", "-m", "2")
+        self.assertEqual((refused.returncode, "leave -m and -g out" in refused.stderr), (2, True))
 
     def test_all_types_and_operations(self):
         rows = self.right("all_reduce,reduce_scatter,scan,all_gather", "-t", "3", "-d", "all", "-o", "all",
@@ -510,6 +528,25 @@ class Launchers(Perf):
             os.symlink(os.path.abspath(PERF), link)
             rows = self.right("--ranks", "2", "-b", "64", "-e", "64", command=(link,))
         self.assertEqual({row["collective"] for row in rows}, {"all_to_all"})
+
+
+class Comparison(Perf):
+    def test_two_files_are_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [os.path.join(folder, name) for name in ("a.json", "b.json")]
+            for file, last in zip(files, ("64", "8K")):
+                result = perf("all_reduce,scan", "-t", "2", "-b", "8", "-e", last, "-f", "8", *QUICK, "--json", file)
+                self.assertEqual(result.returncode, 0, result.stderr)
+            result = perf("compare", *files)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(len(re.findall(r"(?m)^(?:all_reduce|scan) ", result.stdout)), 4, result.stdout)
+            self.assertIn("above 1: B is faster", result.stdout)
+            for words, reason in ((files[:1], "usage: "), ([files[0], folder], "it is not a file"),
+                                  ([files[0], "/nowhere.json"], "/nowhere.json: it is not a file"),
+                                  ([files[0], os.path.abspath(__file__)], "check_perf.py: it is not a JSON document")):
+                result = perf("compare", *words)
+                self.assertEqual(result.returncode, 2, words)
+                self.assertIn(reason, result.stderr)
 
 
 class WrongResults(Perf):

@@ -90,6 +90,14 @@ class Plans(unittest.TestCase):
         far = rows(output("simulate", "all_gather=ring", "--machine", "hgx-h100", "--hosts", "2"))
         self.assertLess(far[0][2], near[0][2])
 
+    def test_ranks_of_a_group_carry_what_their_weights_say(self):
+        call = ("all_reduce=hierarchical", "--ranks", "6", "--group", "3", "--weights", "1,1,2")
+        self.assertIn("8 parts of the vector\nverifies with 1 slot", output("verify", *call))
+        text = output("explain", *call)
+        self.assertIn("the ranks of a group carry 1:1:2 parts of the vector between groups\n", text)
+        # Of 64 MiB: half is for the two others to carry, half goes to the other group, and that half to both others.
+        self.assertIn("port out of rank 2: 128 MiB", text)
+
     def test_an_explanation_adds_up(self):
         for arguments in (("all_gather=forest", "--machine", "dgx-1v"), ("all_reduce=ring", "--ranks", "8"),
                           ("broadcast=binomial", "--machine", "hgx-h100")):
@@ -264,6 +272,9 @@ class Plans(unittest.TestCase):
                                     (("steps", *ring, "--rank", "4"), "--rank is 4: expected 0 to 3"),
                                     (("verify", "broadcast=chain", "--root", "8"), "call->root is 8: expected 0 to 7"),
                                     (("verify", *ring, "--group", "5"), "call->group is 5: expected 1 to 4"),
+                                    (("verify", *ring, "--group", "2", "--weights", "1,2,3"), "--weights: there are 3"),
+                                    (("verify", *ring, "--weights", "0"), "--weights: Value 0 not in range 1 to 64"),
+                                    (("explain", "scan", "--weights", "2"), "--weights: expected only for COLLECTIVE="),
                                     (("simulate", "scan=chain", "--machine", "dgx-3"), "no machine is called 'dgx-3'"),
                                     (("simulate", "scan=chain", "--machine", "dgx-1v", "--ranks", "9"), "8 GPUs")):
             result = plan(*arguments)
@@ -275,6 +286,7 @@ class Plans(unittest.TestCase):
                                     (("verify", "all_reduce=ring", "--load", "/nowhere.xml"), "/nowhere.xml: No such"),
                                     (("export", "all_gather=ring", "--output", "/nowhere/x.xml"), "/nowhere/x.xml: No"),
                                     (("verify", "all_reduce=leaders", "--ranks", "3"), "does not serve 3 ranks"),
+                                    (("verify", "all_reduce=ring", "--weights", "2"), "8 ranks with weights"),
                                     (("show", "all_to_all=direct", "--ranks", "200"), "too many for a picture")):
             result = plan(*arguments)
             self.assertEqual(result.returncode, 1, arguments)
@@ -287,6 +299,7 @@ class Plans(unittest.TestCase):
                                     (("diff", "all_gather=ring", path, "--ranks", "3"), f"3: {path} is for 4"),
                                     (("steps", path, "--root", "0"), "--root: expected only for COLLECTIVE=ALGORITHM"),
                                     (("simulate", f"file:{path}", "--group", "2"), "--group: expected only for"),
+                                    (("simulate", path, "--weights", "2"), "--weights: expected only for"),
                                     (("diff", path, path, "--root", "1"), "--root: expected only for")):
             result = plan(*arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)

@@ -165,12 +165,13 @@ class Test(unittest.TestCase):
 
     def test_packages_that_only_some_suites_need_are_requested_only_with_them_and_are_optional(self):
         for words, wanted in ((["--suite", "start"], set()), (["--suite", "style"], {"shellcheck"}),
-                              (["--suite", "fuzz"], {"clang-14"}), ([], {"shellcheck", "clang-14"})):
+                              (["--suite", "fuzz"], {"clang-14"}), (["--suite", "install"], {"cmake"}),
+                              ([], {"shellcheck", "clang-14", "cmake"})):
             with self.subTest(words):
                 run, calls = self.run_it(*words)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 requested = {package for call in calls if "install" in call for package in call.split()}
-                self.assertEqual(requested & {"shellcheck", "clang-14"}, wanted, calls)
+                self.assertEqual(requested & {"shellcheck", "clang-14", "cmake"}, wanted, calls)
 
     @unittest.skipIf(shutil.which("git") is None, "there is no git")
     def test_a_room_is_formatted_built_and_tested(self):
@@ -233,13 +234,13 @@ class Rooms(unittest.TestCase):
         self.assertIn("topology", self.names_in("topology"))
         self.assertLessEqual({"topology-hwloc_xml", "topology-nccl_xml", "topology-nvidia_smi"},
                              set(self.names_in("topology/formats")))
-        self.assertEqual(self.names_in("runtime/net"), ["start"])
+        self.assertEqual(self.names_in("runtime/net"), ["start", "start-text_server"])
         self.assertEqual(self.names_in("runtime/plan/"),
-                         ["runtime-gpu_choice", "runtime-paper_job", "runtime-plan_cache", "runtime-rules",
-                          "runtime-saved_costs", "runtime-selection", "runtime-time_parts", "start"])
+                         ["runtime-gpu_choice", "runtime-nic_shares", "runtime-paper_job", "runtime-plan_cache",
+                          "runtime-rules", "runtime-saved_costs", "runtime-selection", "runtime-time_parts", "start"])
         self.assertEqual(self.names_in("tools"),
-                         self.names_in("tools/calibrate", "tools/common", "tools/nccl_path", "tools/plan", "tools/run",
-                                       "tools/topo"))
+                         self.names_in("tools/calibrate", "tools/common", "tools/doctor", "tools/explain",
+                                       "tools/manual", "tools/nccl_path", "tools/plan", "tools/run", "tools/topo"))
 
 
 if __name__ == "__main__":

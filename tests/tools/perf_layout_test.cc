@@ -88,4 +88,6 @@ TEST_CASE("Bus factors are those of nccl-tests") {
   REQUIRE(bus_factor(Collective::AllToAll, 2) == 0.5);
   REQUIRE(bus_factor(Collective::Broadcast, 4) == 1);
   REQUIRE(bus_factor(Collective::SendRecv, 4) == 1);
+  REQUIRE(bus_factor(Collective::Hypercube, 4) * algorithm_factor(Collective::Hypercube, 4) == 0.75);
+  REQUIRE(algorithm_factor(Collective::AllGather, 4) == 1);
 }

@@ -49,6 +49,7 @@ TEST_CASE("Every input that a result depends on is read once, every result writt
     REQUIRE(total(Collective::Scan, ranks, kCount) == Total{n * kCount, n * kCount});
     REQUIRE(total(Collective::Exscan, ranks, kCount) == Total{(n - 1) * kCount, (n - 1) * kCount});
     REQUIRE(total(Collective::SendRecv, ranks, kCount) == Total{n * kCount, n * kCount});
+    REQUIRE(total(Collective::Hypercube, ranks, kCount) == Total{n * kCount, n * n * kCount});
   }
 }
 

@@ -67,7 +67,13 @@ TEST_CASE("The program's name selects the collective") {
   REQUIRE(parse({}, "/usr/bin/alltoall_perf").options.collectives ==
           std::vector<Collective>{Collective::AllToAll});
   REQUIRE(parse({}, "sendrecv_perf").options.collectives == std::vector<Collective>{Collective::SendRecv});
-  REQUIRE(parse({"all"}, "all_reduce_perf").options.collectives.size() == all_collectives().size());
+  const auto varying = parse({}, "./alltoallv_perf").options;
+  REQUIRE(varying.collectives == std::vector<Collective>{Collective::AllToAll});
+  REQUIRE(varying.varying);
+  REQUIRE_FALSE(parse({}, "alltoall_perf").options.varying);
+  REQUIRE_FALSE(parse({}, "nonsensev_perf").run);
+  REQUIRE(parse({}, "hypercube_perf").options.collectives == std::vector<Collective>{Collective::Hypercube});
+  REQUIRE(parse({"all"}, "all_reduce_perf").options.collectives.size() == all_collectives().size() - 1);
 }
 
 TEST_CASE("nccl-tests' names and Rondo's are both understood") {

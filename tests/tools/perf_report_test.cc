@@ -8,9 +8,11 @@
 #include "document.h"
 #include "json.h"
 #include "laps.h"
+#include "page.h"
 #include "plot.h"
 #include "sizes.h"
 #include "table.h"
+#include "terminal_plot.h"
 
 namespace {
 
@@ -242,6 +244,52 @@ TEST_CASE("A plot of no sizes, of one size or of a barrier is still a picture") 
     const std::string svg = plot_svg(rows);
     REQUIRE(svg.find("</svg>") != std::string::npos);
     REQUIRE(svg.find("nan") == std::string::npos);
+  }
+}
+
+TEST_CASE("A plot for a terminal is plain, no wider than it, and has a mark for every point") {
+  std::vector<Row> rows;
+  for (const char* type : {"float", "half"}) {
+    for (size_t bytes = 8; bytes <= (1u << 30); bytes *= 8) {
+      rows.push_back(example_row(bytes));
+      rows.back().type = type;
+      rows.back().out_of_place->time_us = static_cast<double>(bytes) * (rows.size() > 10 ? 0.5 : 1e-3);
+      rows.back().out_of_place->busbw = rows.size() > 10 ? 0.02 : 40;
+      rows.back().algorithm = "f\xC3\xBC\x1b";
+    }
+  }
+  for (const int columns : {40, 80, 111, 112, 240}) {
+    const std::string text = terminal_plot(rows, columns);
+    CAPTURE(text);
+    for (size_t from = 0; from < text.size(); from = text.find('\n', from) + 1) {
+      REQUIRE(text[from] == '#');
+      REQUIRE(text.find('\n', from) - from <= static_cast<size_t>(columns));
+    }
+    REQUIRE(
+        std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+    REQUIRE(text.find("# all_reduce, 4 ranks, f???, shm\n") == 0);
+    REQUIRE(text.find("# a: float sum\n# b: half sum\n") != std::string::npos);
+    const std::string drawn = text.substr(0, text.find("# a: "));
+    REQUIRE(count_of(drawn, "Time of a call, microseconds") == 1);
+    REQUIRE(count_of(drawn, " 8 B") == 2);
+    if (columns >= 80) REQUIRE((count_of(drawn, "b") == 20 + 1 && count_of(drawn, "+-") == 2));
+  }
+  for (Row& row : rows) row.type = "float";
+  REQUIRE(terminal_plot({rows[0]}, 80).find('*') != std::string::npos);
+  REQUIRE(terminal_plot({example_row(0)}, 80).empty());
+}
+
+TEST_CASE("A page of a barrier, of no rows or of times that no axis holds is still a page") {
+  Row wild = example_row(64);
+  wild.out_of_place = Timing{1e-300, 1e300, 1e300, 0};
+  wild.out_of_place->iterations = IterationTimes{0, {1e-320, 1e300}};
+  wild.algorithm = "<b>\x01";
+  for (const std::vector<Row>& rows : {std::vector<Row>{}, {example_row(0)}, {wild, example_row(64)}}) {
+    const std::string nested = std::string(500000, '[') + std::string(500000, ']');
+    const std::string page =
+        page_html(rows, {{"A", "", "no JSON"}, {"B", "", "{\"config\": {\"x\": " + nested + "}}"}});
+    REQUIRE(page.ends_with("</html>\n"));
+    REQUIRE(count_of(page, "=\"nan") + count_of(page, "=\"inf") + count_of(page, "<b>") == 0);
   }
 }
 

@@ -25,4 +25,4 @@ def output(*arguments):
 def algorithms(collective):
     """The names of the collective's algorithms in the table."""
     refusal = plan("verify", f"{collective}=none").stderr
-    return re.search(r"it has: ([\w, ]+)", refusal)[1].split(", ")
+    return re.search(r"it has: (\w+(?:, \w+)*)", refusal)[1].split(", ")

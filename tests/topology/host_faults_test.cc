@@ -210,3 +210,29 @@ TEST_CASE("CPUs far from a GPU are a fault if the process may use no others") {
   CHECK(host.said() == Texts{"none of the CPUs that this process may use (0-3,8) is near 2 GPUs: "
                              "0000:03:00.0 and 0000:04:00.0"});
 }
+
+TEST_CASE("CPUs that are kept at their lowest frequency are a fault") {
+  FakeHost host;
+  const std::string policy = "sys/devices/system/cpu/cpu0/cpufreq/";
+  host.write(policy + "scaling_governor", "powersave\n");
+  host.write(policy + "scaling_driver", "acpi-cpufreq\n");
+  CHECK(host.said().empty());  // the frequencies are not known
+  host.write(policy + "scaling_min_freq", "800000\n");
+  host.write(policy + "cpuinfo_max_freq", "3500000\n");
+  CHECK(host.said() == Texts{"the governor powersave keeps the CPUs at 0.8 of 3.5 GHz"});
+  host.write(policy + "scaling_driver", "intel_pstate\n");
+  CHECK(host.said().empty());
+  host.write(policy + "scaling_driver", "acpi-cpufreq\n");
+  host.write(policy + "scaling_governor", "schedutil\n");
+  CHECK(host.said().empty());
+}
+
+TEST_CASE("small buffers of TCP are a fault") {
+  FakeHost host;
+  host.write("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n");
+  host.write("proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t212992\n");
+  CHECK(host.said() == Texts{"net.ipv4.tcp_wmem lets a TCP connection have 208 KiB on its way: no more than "
+                             "0.21 GB/s where a round trip takes a millisecond"});
+  host.write("proc/sys/net/ipv4/tcp_wmem", "a b c\n");
+  CHECK(host.said().empty());
+}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Failures, and their errors on the ranks: bad arguments, ranks that disagree, die, leave or hang."""
 import datetime
+import inspect
 import os
 import signal
 import time
@@ -101,10 +102,12 @@ def a_rank_leaves(rank, size):
 
 def a_rank_never_calls(rank, size):
     dist.barrier()
+    sleeps_at = inspect.currentframe().f_lineno + 2
     if rank == 0:
         time.sleep(1)
         return
-    with raises(dist.DistBackendError, " timeout ", "rank 0"):
+    with raises(dist.DistBackendError, " timeout ", "rank 0",
+                f"its program is in check_failures.py:{sleeps_at} (a_rank_never_calls)"):
         dist.group.WORLD.allreduce([torch.ones(3)], _within(300 * MS)).wait()
 
 

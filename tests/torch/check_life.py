@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life cycle of groups: subgroups, splits, restarts, what is left behind; and asynchronous calls."""
 import datetime
+import json
 import multiprocessing
 import os
 import subprocess
@@ -15,6 +16,8 @@ import torch
 import torch.distributed as dist
 
 from world import FORK, enter, finish, raises, run
+
+SUCCESS, TIMEOUT = 0, 1  # c10d::WorkResult
 
 
 def total(group=None):
@@ -130,6 +133,57 @@ def profiled(rank, size):
     names = {event.name for event in profile.events()}
     for name in ("rondo:all_reduce", "rondo:broadcast", *(("rondo:send", "rondo:recv")[rank:rank + 1])):
         assert name in names, f"{name} is not in {sorted(names)}"
+    with tempfile.TemporaryDirectory() as folder:
+        profile.export_chrome_trace(f"{folder}/trace.json")
+        with open(f"{folder}/trace.json", encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+    said = {event["args"]["Collective name"]: event["args"] for event in events
+            if event["name"] == "record_param_comms"}
+    for name, number in (("broadcast", 3), (("send", "recv")[rank], 2)):
+        facts = said[name]
+        # What a receive takes in is known by its end alone.
+        assert (facts["Group size"], facts["dtype"]) == (size, "Float"), facts
+        assert facts["Out msg nelems" if name == "recv" else "In msg nelems"] == number, facts
+        assert facts["Process Group Name"] and facts["Process Group Ranks"] == "[0, 1]", facts
+
+
+def durations(rank, size):
+    work = dist.all_reduce(torch.ones(3), async_op=True)
+    work.wait()
+    with raises(dist.DistBackendError, "_enable_collectives_timing"):
+        work._get_duration()
+    group = dist.group.WORLD._get_backend(torch.device("cpu"))
+    group._enable_collectives_timing()
+    dist.barrier()
+    if rank == 0:
+        time.sleep(0.3)
+    work = dist.all_reduce(torch.ones(3), async_op=True)
+    if rank != 0:
+        with raises(dist.DistBackendError, "before it is complete"):
+            work._get_duration()
+    work.wait()
+    assert 0 < work._get_duration() < 60_000
+    assert rank == 0 or work._get_duration() > 150, work._get_duration()
+    if rank < 2:
+        message = torch.ones(100_000)
+        work = dist.isend(message, 1) if rank == 0 else dist.irecv(message, 0)
+        work.wait()
+        assert 0 < work._get_duration() < 60_000
+
+
+def results(rank, size):
+    work = dist.all_reduce(torch.ones(3), async_op=True)
+    early = work.get_future_result()
+    work.wait()
+    assert int(early.wait()) == int(work.get_future_result().wait()) == SUCCESS
+    assert work.get_future().wait()[0].eq(size).all()
+    dist.group.WORLD.set_timeout(datetime.timedelta(milliseconds=300))
+    dist.barrier()
+    if rank == 0:
+        time.sleep(1)
+        return
+    ended = dist.all_reduce(torch.ones(3), async_op=True).get_future_result()
+    assert int(ended.wait()) == TIMEOUT, ended.value()
 
 
 def timeouts_of_groups(rank, size):
@@ -217,7 +271,7 @@ class Life(unittest.TestCase):
             os.environ["RONDO_TEST_FOLDER"] = folder
             for body, size in ((subgroups, 4), (splits, 4), (timeout_of_a_split, 2), (again_and_again, 3),
                                (with_gloo, 2), (async_calls, 3), (ends_under_callbacks, 2),
-                               (sequence_numbers, 2), (profiled, 2)):
+                               (sequence_numbers, 2), (profiled, 2), (durations, 3)):
                 with self.subTest(body=body.__name__):
                     run(size, body)
 
@@ -226,6 +280,9 @@ class Life(unittest.TestCase):
 
     def test_the_timeout_of_a_group_can_be_changed(self):
         run(2, timeouts_of_groups, dies=[0])
+
+    def test_futures_of_results(self):
+        run(2, results, dies=[0])
 
     def test_a_thousand_lives_leave_nothing_behind(self):
         child = FORK.Process(target=thousand_lives)

@@ -171,6 +171,7 @@ TEST_CASE("sent messages are eventually flushed, posted memory only once it has 
   REQUIRE(fault(arrival, 500, 1, 1) == "");
   if (arrival.data == mine.data()) REQUIRE_FALSE(ends.dialler->flushed());
   ends.acceptor->release();
+  REQUIRE(ends.acceptor->flushed());
   REQUIRE(eventually([&] { return ends.dialler->flushed(); }));
 }
 

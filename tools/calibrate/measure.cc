@@ -282,7 +282,8 @@ Result<std::vector<MeasuredCell>> measure(double seconds) {
     const Status measured = ranks.failure().empty() ? measure_rounds(ranks, cpus, end, all)
                                                     : error(Code::SystemError, "{}", ranks.failure());
     if (!measured.ok())
-      return error(measured.code(), "{} ranks over {}: {}", nranks, transport->name, measured.message());
+      return error(measured.code(), "{} ranks over {}: {}", nranks, transport->name, measured.message())
+          .because(measured.kind());
     add_cells(all,
               {.nranks = nranks,
                .ranks_per_cpu = static_cast<double>(nranks) / cpus.count(),

@@ -31,6 +31,7 @@ CHECK_WANTS=(
   "clang-format-14|command clang-format-14|the formatting of C++"
   "shellcheck|command shellcheck|mistakes in shell scripts"
 )
+INSTALL_WANTS=("cmake|command cmake|builds a program with the installed CMake package")
 VERBS_WANTS=("libibverbs-dev|module libibverbs|headers of InfiniBand verbs, for the transport and its tests")
 # Emulated machines, of tools/verbs-vm.
 MACHINE_NEEDS=(
@@ -46,6 +47,12 @@ FUZZ_WANTS=(
   "libclang-rt-14-dev|module libclang-rt-14|what fuzzers and sanitizers of clang link"
 )
 TIDY_WANTS=("clang-tidy-14|command clang-tidy-14|mistakes in C++ that compilers do not report")
+DEB_NEEDS=(
+  "dpkg-dev|command dpkg-shlibdeps|finds the packages of the libraries that programs need"
+  "patchelf|command patchelf|lets programs find libraries as those of the system do"
+  "python3|command python3|puts the packages together"
+)
+DEB_WANTS=("lintian|command lintian|mistakes in Debian packages")
 COVERAGE_NEEDS=("gcovr|command gcovr|line coverage")
 
 say() { printf '%s\n' "$*"; }
@@ -256,4 +263,15 @@ show_progress() {
       next=$((SECONDS + every))
     fi
   done
+}
+
+# make_venv FOLDER LOG: makes a virtual environment; keeps one that works.
+make_venv() {
+  local folder=$1 log=$2
+  "$folder/bin/python" -m pip --version > "$log" 2>&1 && return 0
+  rm -rf "$folder"
+  if ! python3 -m ensurepip --version > "$log" 2>&1; then
+    command -v apt-get > /dev/null && install_with_apt "$log" python3 python3-venv || return 1
+  fi
+  python3 -m venv "$folder" > "$log" 2>&1
 }

@@ -6,8 +6,10 @@
 
 # The one place that names the PyTorch version to test against; RONDO_TORCH_VERSION overrides it.
 TORCH_VERSION=${RONDO_TORCH_VERSION:-2.15.0}
-# scikit-learn provides the digits for the examples; PyTorch's own tests import expecttest.
-TORCH_REQUIREMENTS=("torch==$TORCH_VERSION" "numpy" "scikit-learn" "expecttest")
+# scikit-learn provides the digits for the examples; PyTorch's own tests import expecttest. The last ones create process
+# groups themselves, but for tabulate, with which torchfrtrace prints.
+TORCH_REQUIREMENTS=("torch==$TORCH_VERSION" "numpy" "scikit-learn" "expecttest" "accelerate==1.15.0"
+  "transformers==5.24.0" "lightning==2.6.6" "tabulate")
 
 torch_folder() {
   local short=${TORCH_VERSION%.*}
@@ -17,17 +19,6 @@ torch_folder() {
 # torch_complete FOLDER: whether it holds a complete installation of exactly these requirements.
 torch_complete() {
   [ -x "$1/bin/python" ] && [ "$(cat "$1/requirements" 2> /dev/null)" = "${TORCH_REQUIREMENTS[*]}" ]
-}
-
-# make_venv FOLDER LOG: makes a virtual environment; keeps one that works.
-make_venv() {
-  local folder=$1 log=$2
-  "$folder/bin/python" -m pip --version > "$log" 2>&1 && return 0
-  rm -rf "$folder"
-  if ! python3 -m ensurepip --version > "$log" 2>&1; then
-    command -v apt-get > /dev/null && install_with_apt "$log" python3 python3-venv || return 1
-  fi
-  python3 -m venv "$folder" > "$log" 2>&1
 }
 
 # install_torch FOLDER LOG: all or nothing. Programs in an environment contain its path, so it cannot be made

@@ -35,6 +35,11 @@ void declare_call(CLI::App& command, PlanOptions& options) {
   command.add_option("--root", options.root, "the root's rank (0)");
   command.add_option("--group", options.group, "consecutive ranks that are close, as those of a host (1)")
       ->check(CLI::Range(1, 256));
+  command
+      .add_option("--weights", options.weights,
+                  "W,W,...: parts of a vector that each rank of a group carries between groups (1 each)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64));
 }
 
 /// The options that say what a plan runs on.

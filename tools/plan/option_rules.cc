@@ -38,7 +38,7 @@ std::string machine_problem(const CLI::App& command, const PlanOptions& options,
 std::string file_problem(const CLI::App& command) {
   const bool runs = command.get_option_no_throw("--bytes") != nullptr;
   constexpr const char* kOfTheTable = "for COLLECTIVE=ALGORITHM, not for a file";
-  const std::string of_call = refused(command, {"--root", "--group"}, kOfTheTable);
+  const std::string of_call = refused(command, {"--root", "--group", "--weights"}, kOfTheTable);
   return runs || !of_call.empty() ? of_call
                                   : refused(command, {"--machine", "--load", "--hosts"}, kOfTheTable);
 }
@@ -57,6 +57,12 @@ std::string option_problem(const CLI::App& command, const PlanOptions& options) 
   if (!has_files && std::ranges::none_of(options.plans, may_have_root))
     if (std::string problem = refused(command, {"--root"}, "for a collective with a root"); !problem.empty())
       return problem;
+  if (is_choice)
+    if (std::string problem = refused(command, {"--weights"}, "for COLLECTIVE=ALGORITHM"); !problem.empty())
+      return problem;
+  if (!options.weights.empty() && std::ssize(options.weights) != options.group)
+    return fmt::format("--weights: there are {}: expected {}, one for each rank of a --group",
+                       options.weights.size(), options.group);
   return machine_problem(command, options, is_choice);
 }
 

@@ -76,6 +76,7 @@ OwnedPlan plan_of(const std::string& name, const PlanOptions& options, rondo_top
   call.ranks = ranks_of(options, machine);
   call.root = options.root;
   call.group = options.group;
+  if (!options.weights.empty()) call.weights = options.weights.data();
   if (machine != nullptr && call.ranks > gpus_of(machine))
     refuse(fmt::format("--ranks is {}: the machine has {}", call.ranks, count_text(gpus_of(machine), "GPU")));
   if (is_found(algorithm) && machine == nullptr)

@@ -30,6 +30,7 @@ struct PlanOptions {
   std::string output = "-";
   int ranks = 0;  // 0: the GPUs of the machine, or 8
   int root = 0, group = 1, hosts = 1, rank = -1;
+  std::vector<int> weights;               // of the ranks of a group; none: they are equal
   int cpus = 0;                           // of a host; 0: this one's
   double latency_us = 2, bandwidth = 25;  // GB/s of ports
   int slots = 0;                          // 0: two, or as many as the plan needs

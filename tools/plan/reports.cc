@@ -7,9 +7,13 @@ namespace rondo::planner {
 namespace {
 
 std::string on_what(rondo_plan_t plan, const PlanOptions& options, int tiles) {
-  return fmt::format("{}\non {}, {:g} us of latency, {} of each connection, in {}\n", title_of(plan),
-                     network_name(options), options.latency_us, count_text(slots_of(plan, options), "slot"),
-                     count_text(tiles, "tile"));
+  std::string text = title_of(plan) + "\n";
+  if (!options.weights.empty())
+    text += fmt::format("the ranks of a group carry {} parts of the vector between groups\n",
+                        fmt::join(options.weights, ":"));
+  return text + fmt::format("on {}, {:g} us of latency, {} of each connection, in {}\n",
+                            network_name(options), options.latency_us,
+                            count_text(slots_of(plan, options), "slot"), count_text(tiles, "tile"));
 }
 
 std::string share_text(const rondo_plan_time_t& time) {

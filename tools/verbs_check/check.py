@@ -45,8 +45,8 @@ def arguments(tree):
         prog="tools/verbs-check", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Checks InfiniBand or RoCE between two hosts, within some minutes: what the hosts have, the\n"
         "probes and the conformance suite on each, every collective between them, a rank that is killed, and speed\n"
-        "beside TCP and, where perftest is installed, ib_send_lat and ib_write_bw. Both hosts must be reached without\n"
-        "a password, and find this folder with its build folder at the same path.",
+        "beside TCP and, where perftest is installed, ib_send_lat, ib_write_bw and ib_send_bw. Both hosts must be\n"
+        "reached without a password, and find this folder with its build folder at the same path.",
         epilog="parts:\n" + "\n".join(f"  {name:12} {part.__doc__}" for name, part in parts.ALL.items()))
     parser.add_argument("hosts", nargs=2, metavar="HOST", help="names by which the hosts are reached")
     parser.add_argument("--build", default=os.path.join(tree, "build-test"), help="build folder (build-test)")

@@ -18,7 +18,7 @@ for port in /sys/class/infiniband/*/ports/*; do
   echo "port: $(echo "$port" | cut -d / -f 5):${port##*/}, $(cat "$port/link_layer"), $(cat "$port/state")," \\
     "$(cat "$port/rate"), firmware $(cat "$port/../../fw_ver"), NUMA node $(cat "$port/../../device/numa_node")"
 done
-command -v ib_send_lat ib_write_bw || echo "perftest is not installed"
+command -v ib_send_lat ib_write_bw ib_send_bw || echo "perftest is not installed"
 """
 
 
@@ -133,9 +133,8 @@ def beside(iterations):
     many = f"-n {5 * iterations}"
     rows = {"ib_send_lat 8": (f"ib_send_lat -s 8 {many}", 3), "ib_send_lat -e 8": (f"ib_send_lat -e -s 8 {many}", 3)}
     for size in STREAMED:
-        for option in ("", " -b"):
-            rows[f"ib_write_bw{option} {size}"] = (
-                f"ib_write_bw{option} -s {size} -n {messages(size, iterations)} --report_gbits", 1)
+        for program in ("ib_write_bw", "ib_write_bw -b", "ib_send_bw"):
+            rows[f"{program} {size}"] = (f"{program} -s {size} -n {messages(size, iterations)} --report_gbits", 1)
     return rows
 
 
@@ -148,9 +147,12 @@ def ratios(rows, perftest_figures):
         if way == "tcp":
             continue
         what = f"{collective} {size} {way}"
-        one_way, both_ways = (perftest_figures.get(f"ib_write_bw{option} {size}") for option in ("", " -b"))
-        if collective == "send_recv --one_way" and one_way:
-            found[f"{what}: bandwidth, of ib_write_bw's"] = row["algbw"] * 8 / one_way
+        both_ways = perftest_figures.get(f"ib_write_bw -b {size}")
+        if collective == "send_recv --one_way":
+            # The receiver of ib_write_bw sleeps until all has come; that of ib_send_bw takes each message.
+            for program in ("ib_write_bw", "ib_send_bw"):
+                if one_way := perftest_figures.get(f"{program} {size}"):
+                    found[f"{what}: bandwidth, of {program}'s"] = row["algbw"] * 8 / one_way
         if collective == "all_reduce" and both_ways:
             found[f"{what}: bandwidth, of ib_write_bw -b's"] = row["algbw"] * 8 / (both_ways / 2)
         if collective == "send_recv --ping_pong" and latencies:

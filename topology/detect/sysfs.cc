@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/error_kinds.h"
 #include "base/file_contents.h"
 
 namespace rondo {
@@ -68,9 +69,9 @@ bool is_naturally_before(std::string_view a, std::string_view b) {
 
 Result<Sysfs> Sysfs::open(const std::string& root, std::vector<std::string>& repairs) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(root.c_str(), nullptr), std::free);
-  if (real == nullptr) return system_error(root, errno);
+  if (real == nullptr) return system_error(root, errno, ErrorKind::FileUnreadable);
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(real.get()), ::closedir);
-  if (folder == nullptr) return system_error(root, errno);
+  if (folder == nullptr) return system_error(root, errno, ErrorKind::FileUnreadable);
   return Sysfs(root, real.get(), repairs);
 }
 

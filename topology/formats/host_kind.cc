@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "formats/nccl_xml.h"
 
 namespace rondo {
@@ -66,7 +67,7 @@ Result<Machine> machine_of_host_kind(std::string_view text, std::string source) 
   const auto first = take_line(text);
   const auto p2p = std::ranges::find(kP2p, first.value_or(""));
   if (p2p == std::end(kP2p))
-    return error(Code::InvalidArgument, "{}: not the description of a kind of host", source);
+    return error(ErrorKind::FileMalformed, "{}: not the description of a kind of host", source);
   std::vector<std::string> repairs;
   for (auto line = take_line(text); line && !line->empty(); line = take_line(text))
     repairs.emplace_back(*line);

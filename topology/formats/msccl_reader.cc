@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error_kinds.h"
 #include "formats/msccl_xml.h"
 #include "xml_document.h"
 
@@ -226,7 +227,7 @@ class MscclReader {
         const auto at = static_cast<size_t>(step.wait_block);
         if (at >= gpu.blocks.size() || step.wait_step < 0 ||
             static_cast<size_t>(step.wait_step) >= gpu.blocks[at].steps.size())
-          return error(Code::InvalidArgument,
+          return error(ErrorKind::FileMalformed,
                        "{}:{}: <step> waits for step {} of <tb> {}, which <gpu id=\"{}\"> does not have",
                        document_.source(), step.line, step.wait_step, step.wait_block,
                        element.attribute("id").value());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error_kinds.h"
 #include "formats/nccl_graph.h"
 
 namespace rondo {
@@ -56,13 +57,13 @@ class OrderReader {
 
  private:
   Status unsupported(std::string_view why) const {
-    return error(Code::Unsupported, "{}:{}: {} graphs {}", source_, graph_.line,
+    return error(ErrorKind::FormatCannot, "{}:{}: {} graphs {}", source_, graph_.line,
                  nccl_pattern_name(graph_.pattern), why);
   }
 
   template <typename... Args>
   Status wrong(const NcclChannel& channel, fmt::format_string<Args...> format, Args&&... args) const {
-    return error(Code::InvalidArgument, "{}:{}: {}", source_, channel.line,
+    return error(ErrorKind::FileMalformed, "{}:{}: {}", source_, channel.line,
                  fmt::format(format, std::forward<Args>(args)...));
   }
 
@@ -182,7 +183,8 @@ class GraphMaker {
   Status add_port(int nic, int gpu, NcclChannel& made, WorstPaths& worst) const {
     const TopologyNode& node = topology_.node(nic);
     if (node.port_devs.empty() || node.port_devs[0] < 0)
-      return error(Code::InvalidArgument, "{} has no number, by which NCCL's graphs name ports", node.name);
+      return error(ErrorKind::FormatCannot, "{} has no number, by which NCCL's graphs name ports", node.name)
+          .as(Code::InvalidArgument);
     made.stops.push_back({true, node.port_devs[0]});
     worst.inter = std::max(worst.inter, paths_.between(gpu, nic).cls);
     return {};

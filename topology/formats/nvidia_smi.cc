@@ -10,6 +10,7 @@
 #include <numeric>
 #include <span>
 
+#include "base/error_kinds.h"
 #include "graph/cpu_list.h"
 
 namespace rondo {
@@ -91,13 +92,13 @@ class SmiTable {
     size_t next = 0;
     while (next != lines.size() && (lines[next].words.empty() || !is_gpu(lines[next].words.front()))) ++next;
     if (next == lines.size())
-      return error(Code::InvalidArgument,
+      return error(ErrorKind::FileMalformed,
                    "{}: expected the table of nvidia-smi topo -m, which begins with GPU0", machine_.source);
     RONDO_TRY(read_heading(lines[next]));
     for (++next; next != lines.size() && rows_.size() != names_.size(); ++next)
       if (!lines[next].words.empty()) RONDO_TRY(read_row(lines[next]));
     if (rows_.size() != names_.size())
-      return error(Code::InvalidArgument, "{}: expected {} rows, one for each column; there are {}",
+      return error(ErrorKind::FileMalformed, "{}: expected {} rows, one for each column; there are {}",
                    machine_.source, names_.size(), rows_.size());
     read_legend(std::span(lines).subspan(next));
     RONDO_TRY(check_symmetry());
@@ -119,7 +120,7 @@ class SmiTable {
 
   template <typename... Args>
   Status wrong(int line, fmt::format_string<Args...> format, Args&&... args) const {
-    return Status(Code::InvalidArgument,
+    return Status(ErrorKind::FileMalformed,
                   place(machine_, line) + ": " + fmt::format(format, std::forward<Args>(args)...));
   }
 
@@ -347,7 +348,7 @@ bool is_nvidia_smi_table(std::string_view text) {
 
 Result<Machine> machine_from_nvidia_smi(std::string_view text, std::string source) {
   if (text.size() > kMaxBytes)
-    return error(Code::InvalidArgument, "{}: {} bytes: expected a table of at most {}", source, text.size(),
+    return error(ErrorKind::FileTooLarge, "{}: {} bytes: expected a table of at most {}", source, text.size(),
                  kMaxBytes);
   return SmiTable(std::move(source)).read(std::string(text));
 }

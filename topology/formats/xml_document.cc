@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/error_kinds.h"
 #include "base/fd.h"
 
 namespace rondo {
@@ -103,7 +104,7 @@ std::string escaped(std::string_view value) {
 }
 
 Status XmlDocument::failure(int line, const std::string& what) const {
-  return error(Code::InvalidArgument, "{}:{}: {}", source_, line, what);
+  return error(ErrorKind::FileMalformed, "{}:{}: {}", source_, line, what);
 }
 
 int XmlDocument::line_at(size_t offset) const {
@@ -120,7 +121,7 @@ int XmlDocument::line_at(size_t offset) const {
 
 Status XmlDocument::check_size() const {
   if (text_.size() > kMaxXmlBytes)
-    return error(Code::InvalidArgument, "{}: {} bytes are too many: a file has at most {}", source_,
+    return error(ErrorKind::FileTooLarge, "{}: {} bytes are too many: a file has at most {}", source_,
                  text_.size(), kMaxXmlBytes);
   if (const size_t nul = text_.find('\0'); nul != std::string_view::npos)
     return failure(line_at(nul), "a NUL byte: expected XML in UTF-8");
@@ -128,11 +129,11 @@ Status XmlDocument::check_size() const {
   for (size_t at = text_.find('<'); at != std::string_view::npos; at = text_.find('<', at + 1))
     if (at + 1 < text_.size() && text_[at + 1] != '/' && text_[at + 1] != '!') ++elements;
   if (elements > limits_.elements)
-    return error(Code::InvalidArgument, "{}: {} elements are too many: a file has at most {}", source_,
+    return error(ErrorKind::FileTooLarge, "{}: {} elements are too many: a file has at most {}", source_,
                  elements, limits_.elements);
   const int64_t attributes = std::count(text_.begin(), text_.end(), '=');
   if (attributes > limits_.attributes)
-    return error(Code::InvalidArgument, "{}: {} attributes are too many: a file has at most {}", source_,
+    return error(ErrorKind::FileTooLarge, "{}: {} attributes are too many: a file has at most {}", source_,
                  attributes, limits_.attributes);
   return {};
 }
@@ -184,7 +185,7 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
 
 Result<std::string> read_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!file.valid()) return system_error(path, errno);
+  if (!file.valid()) return system_error(path, errno, ErrorKind::FileUnreadable);
   std::string text;
   char part[16384];
   for (ssize_t bytes = 1; bytes != 0 && text.size() <= kMaxXmlBytes;) {
@@ -192,15 +193,17 @@ Result<std::string> read_file(const std::string& path) {
     if (bytes > 0) {
       text.append(part, static_cast<size_t>(bytes));
     } else if (bytes < 0 && errno != EAGAIN && errno != EINTR) {
-      return system_error(path, errno);
+      return system_error(path, errno, ErrorKind::FileUnreadable);
     } else if (bytes < 0) {
       pollfd pipe{.fd = file.get(), .events = POLLIN, .revents = 0};
       if (::poll(&pipe, 1, kMaxPause_ms) == 0)
-        return error(Code::Timeout, "{}: nothing was written to it for {} s", path, kMaxPause_ms / 1000);
+        return error(ErrorKind::FileUnreadable, "{}: nothing was written to it for {} s", path,
+                     kMaxPause_ms / 1000)
+            .as(Code::Timeout);
     }
   }
   if (text.size() > kMaxXmlBytes)
-    return error(Code::InvalidArgument, "{}: larger than {} bytes: no file of its kind is", path,
+    return error(ErrorKind::FileTooLarge, "{}: larger than {} bytes: no file of its kind is", path,
                  kMaxXmlBytes);
   return text;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/error_kinds.h"
 #include "graph/link_speeds.h"
 #include "graph/topology_graph.h"
 
@@ -75,11 +76,12 @@ class GraphBuilder {
   Status check_size(size_t devices) const {
     const std::string& source = machine_->source;
     if (std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind) > kMaxGpus)
-      return error(Code::InvalidArgument, "{}: with this host there are more than {} GPUs", source, kMaxGpus);
+      return error(ErrorKind::MachineTooLarge, "{}: with this host there are more than {} GPUs", source,
+                   kMaxGpus);
     if (gpu_nodes_.size() > kMaxGpusOfHost)
-      return error(Code::InvalidArgument, "{}: more than {} GPUs on a host", source, kMaxGpusOfHost);
+      return error(ErrorKind::MachineTooLarge, "{}: more than {} GPUs on a host", source, kMaxGpusOfHost);
     if (gpu_nodes_.size() * devices > kMaxPaths)
-      return error(Code::InvalidArgument,
+      return error(ErrorKind::MachineTooLarge,
                    "{}: {} GPUs among {} devices: expected at most {} paths from a GPU", source,
                    gpu_nodes_.size(), devices, kMaxPaths);
     return {};
@@ -88,10 +90,10 @@ class GraphBuilder {
   Status check_all_hosts() const {
     const auto gpus = static_cast<size_t>(std::ranges::count(nodes_, NodeKind::Gpu, &TopologyNode::kind));
     if (links_.size() > kMaxLinks)
-      return error(Code::InvalidArgument, "{}: {} hosts have {} links: expected at most {}", machine_->source,
-                   host_ + 1, links_.size(), kMaxLinks);
+      return error(ErrorKind::MachineTooLarge, "{}: {} hosts have {} links: expected at most {}",
+                   machine_->source, host_ + 1, links_.size(), kMaxLinks);
     if (gpus * nodes_.size() > kMaxAllPaths)
-      return error(Code::InvalidArgument,
+      return error(ErrorKind::MachineTooLarge,
                    "{}: {} hosts have {} GPUs among {} devices: expected at most {} paths from a GPU",
                    machine_->source, host_ + 1, gpus, nodes_.size(), kMaxAllPaths);
     return {};
@@ -138,7 +140,7 @@ class GraphBuilder {
 
   template <typename... Args>
   Status contradiction(int line, fmt::format_string<Args...> format, Args&&... args) const {
-    return Status(Code::InvalidArgument,
+    return Status(ErrorKind::FileMalformed,
                   place(*machine_, line) + ": " + fmt::format(format, std::forward<Args>(args)...));
   }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <span>
 
+#include "base/error_kinds.h"
 #include "base/words.h"
 
 namespace rondo {
@@ -229,7 +230,7 @@ Result<Machine> known_machine(std::string_view name) {
     if (row.known.name == name) return made(row);
     names.push_back(row.known.name);
   }
-  return error(Code::InvalidArgument, "no machine is called '{}'; known are: {}{}", name.substr(0, 64),
+  return error(ErrorKind::NameUnknown, "no machine is called '{}'; known are: {}{}", name.substr(0, 64),
                fmt::join(names, ", "), did_you_mean(name, names));
 }
 

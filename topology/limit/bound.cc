@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error_kinds.h"
 #include "collective_limits.h"
 #include "describe_cut.h"
 #include "limit/usable_links.h"
@@ -130,7 +131,8 @@ class Bounder {
     for (size_t i = 0; i != links_.kBps.size(); ++i)
       has_nvswitch |= links_.kBps[i] > 0 && graph_.node(graph_.links()[i].to).kind == NodeKind::NvSwitch;
     if (!has_nvswitch)
-      return error(Code::Unsupported, "no NVSwitch joins these GPUs, so nothing combines data on its way");
+      return error(ErrorKind::GpusNotJoined,
+                   "no NVSwitch joins these GPUs, so nothing combines data on its way");
     const CollectiveLimits limits(network_of(graph_, gpus_, links_), root_);
     Limit limit =
         collective_ == CollectiveKind::AllReduce ? limits.all_reduce_in_network() : limits.of(collective_);

@@ -36,6 +36,7 @@ std::vector<MachineFinding> host_faults(const std::string& root) {
     host.devices = pci_devices(*host.sys);
   }
   find_host_pci_faults(host, faults);
+  find_kernel_faults(host, faults);
   find_process_faults(host, faults);
   return faults;
 }

@@ -28,6 +28,9 @@ struct HostParts {
 /// Switches that send what GPUs exchange up to the CPU (ACS), IOMMUs that translate addresses of GPUs.
 void find_host_pci_faults(HostParts& host, Faults& faults);
 
+/// The frequency of CPUs, what TCP may have on its way.
+void find_kernel_faults(HostParts& host, Faults& faults);
+
 /// Memory that the process may lock, the CPU time of its control groups, its CPUs.
 void find_process_faults(HostParts& host, Faults& faults);
 

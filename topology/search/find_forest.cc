@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "balance.h"
+#include "base/error_kinds.h"
 #include "compact_graph.h"
 #include "direct_ways.h"
 #include "forest_size.h"
@@ -131,7 +132,8 @@ class ForestSearch {
 Status check_count(std::span<const int> gpus) {
   constexpr size_t kMaxGpus = 256;
   if (gpus.size() <= kMaxGpus) return {};
-  return error(Code::Unsupported, "plans are made for up to {} GPUs; there are {}", kMaxGpus, gpus.size());
+  return error(ErrorKind::TooLargeToPlan, "plans are made for up to {} GPUs; there are {}", kMaxGpus,
+               gpus.size());
 }
 
 /// The search multiplies bandwidths by up to 13 bits.
@@ -151,7 +153,8 @@ Result<Forest> find_forest(const TopologyGraph& graph, std::span<const int> gpus
   RONDO_TRY(check_speeds(graph));
   RONDO_TRY(check_count(gpus));
   RONDO_TRY_ASSIGN(const BandwidthBound bound, bandwidth_bound(graph, gpus, CollectiveKind::AllGather));
-  if (bound.ceiling == 0) return error(Code::Unsupported, "not all GPUs reach one another: {}", bound.limit);
+  if (bound.ceiling == 0)
+    return error(ErrorKind::GpusNotJoined, "not all GPUs reach one another: {}", bound.limit);
   return ForestSearch(graph, gpus, options).run(bound.ceiling);
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "host_rings.h"
 #include "limit/bound.h"
 #include "ring_hops.h"
@@ -152,20 +153,21 @@ Status check_size(const TopologyGraph& graph, std::span<const int> gpus) {
   for (const auto& [host, count] : of_host) {
     if (count > kMaxGpus || count * count * switches[host] > kMaxWays)
       return error(
-          Code::Unsupported,
+          ErrorKind::TooLargeToPlan,
           "rings are searched for up to {} GPUs of a host and {} paths by NVSwitches; it has {} GPUs and {} "
           "NVSwitches",
           kMaxGpus, kMaxWays, count, switches[host]);
     if (of_host.size() > 1 && count * nics[host] > kMaxPathsToNics)
-      return error(Code::Unsupported,
+      return error(ErrorKind::TooLargeToPlan,
                    "rings between hosts are searched for among up to {} paths from GPUs to NICs; {} GPUs and "
                    "{} NICs have {}",
                    kMaxPathsToNics, count, nics[host], count * nics[host]);
     paths += count * devices[host];
   }
   if (paths <= kMaxPaths) return {};
-  return error(Code::Unsupported, "rings are searched for among up to {} paths from GPUs; {} GPUs have {}",
-               kMaxPaths, gpus.size(), paths);
+  return error(ErrorKind::TooLargeToPlan,
+               "rings are searched for among up to {} paths from GPUs; {} GPUs have {}", kMaxPaths,
+               gpus.size(), paths);
 }
 
 }  // namespace
@@ -174,12 +176,14 @@ Result<RingPlan> find_rings(const TopologyGraph& graph, std::span<const int> gpu
                             const RingOptions& options) {
   RONDO_TRY_ASSIGN(const BandwidthBound bound, ring_bound(graph, gpus));
   RONDO_TRY(check_size(graph, gpus));
-  if (bound.ceiling == 0) return error(Code::Unsupported, "not all GPUs reach one another: {}", bound.limit);
+  if (bound.ceiling == 0)
+    return error(ErrorKind::GpusNotJoined, "not all GPUs reach one another: {}", bound.limit);
   RingSearch search(graph, gpus, options);
   RingPlan plan = search.run(bound.ceiling, ThroughGpus::No);
   if (plan.channels.empty()) plan = search.run(bound.ceiling, ThroughGpus::Yes);
   if (plan.channels.empty())
-    return error(Code::Unsupported, "no ring of best paths through all {} GPUs was found", gpus.size());
+    return error(ErrorKind::GpusNotJoined, "no ring of best paths through all {} GPUs was found",
+                 gpus.size());
   return plan;
 }
 

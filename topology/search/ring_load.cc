@@ -63,7 +63,7 @@ Result<RingLoad> ring_load(const TopologyGraph& graph, std::span<const int> gpus
   WideInteger total = 0;
   for (size_t i = 0; i != channels.size(); ++i) {
     const Status added = count.add(channels[i], use);
-    if (!added.ok()) return Status(added.code(), fmt::format("channel {}: {}", i, added.message()));
+    if (!added.ok()) return added.within(fmt::format("channel {}", i));
     total += channels[i].kBps;
   }
   if (total > std::numeric_limits<int64_t>::max())

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 namespace {
 
@@ -79,7 +81,7 @@ Result<std::vector<Tree>> shortest_ways(const TopologyGraph& graph, std::span<co
     trees.push_back(WaysFrom(graph, gpus, usable, static_cast<int>(root)).run());
     for (const TreeEdge& edge : trees.back().edges) hops += edge.routes[0].hops.size();
     if (hops > kMaxHops)
-      return error(Code::Unsupported,
+      return error(ErrorKind::TooLargeToPlan,
                    "plans are made for paths of up to {} links together; between {} GPUs they have more",
                    kMaxHops, gpus.size());
   }

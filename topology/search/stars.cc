@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 namespace {
 
@@ -45,7 +47,8 @@ std::map<int, KBpsOfRanks> joined_switches(const TopologyGraph& graph, std::span
 Result<SwitchRates> switch_rates(const TopologyGraph& graph, std::span<const int> gpus) {
   if (gpus.size() < 2) return error(Code::InvalidArgument, "{} GPUs: expected two at least", gpus.size());
   const auto switches = joined_switches(graph, gpus);
-  if (switches.empty()) return error(Code::Unsupported, "no NVSwitch that combines data joins all GPUs");
+  if (switches.empty())
+    return error(ErrorKind::GpusNotJoined, "no NVSwitch that combines data joins all GPUs");
   SwitchRates rates{KBpsOfRanks(gpus.size(), std::numeric_limits<int64_t>::max())};
   for (const auto& [node, kBps] : switches) rates.of_all += std::ranges::min(kBps);
   for (const auto& [node, kBps] : switches)

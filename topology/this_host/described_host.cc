@@ -54,9 +54,7 @@ Result<Machine> described_host(const DetectOptions& options) {
     return with_missing_parts(std::move(machine), " has");
   }
   auto machine = described_machine(setting(*variable)->c_str());
-  if (!machine.ok())
-    return error(machine.status().code(), "{}: {}", setting_info(*variable).variable,
-                 machine.status().message());
+  if (!machine.ok()) return machine.status().within(std::string(setting_info(*variable).variable));
   return machine;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 
 bool FifoSender::has_been_given_room() {
@@ -31,7 +33,7 @@ Status FifoSender::check() const {
   // Relaxed: only the number itself is used.
   const uint64_t released = std::atomic_ref(fifo_.released->value).load(std::memory_order_relaxed);
   if (released <= sent_) return {};
-  return error(Code::RemoteError, "the peer released {} slots, but {} were sent", released, sent_);
+  return error(ErrorKind::MessageBroken, "the peer released {} slots, but {} were sent", released, sent_);
 }
 
 void FifoReceiver::take() {
@@ -40,8 +42,8 @@ void FifoReceiver::take() {
   // Volatile: read once, so that a hostile sender cannot change the value between check and use.
   const uint32_t bytes = *static_cast<const volatile uint32_t*>(&header.bytes);
   if (bytes > fifo_.slot_bytes) {
-    failure_ = error(Code::RemoteError, "the header of message {} says {} bytes; a slot has {}", number(),
-                     bytes, fifo_.slot_bytes);
+    failure_ = error(ErrorKind::MessageBroken, "the header of message {} says {} bytes; a slot has {}",
+                     number(), bytes, fifo_.slot_bytes);
     return;
   }
   note_ = header.note;
@@ -86,8 +88,8 @@ Status FifoReceiver::check() const {
   // so until the next message it is ready_before().
   const uint64_t ready = std::atomic_ref(fifo_.headers[index_].ready).load(std::memory_order_relaxed);
   if (ready == received_ + 1 || ready == ready_before()) return {};
-  return error(Code::RemoteError, "a slot header has number {} instead of {} or {}", ready, ready_before(),
-               received_ + 1);
+  return error(ErrorKind::MessageBroken, "a slot header has number {} instead of {} or {}", ready,
+               ready_before(), received_ + 1);
 }
 
 }  // namespace rondo

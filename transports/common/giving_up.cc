@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 
 WireText wire_text(const std::string& text) {
@@ -13,7 +15,7 @@ WireText wire_text(const std::string& text) {
 }
 
 Status nonsense(const char* field, uint64_t value) {
-  return error(Code::RemoteError, "the peer's handshake has {} in the field {}", value, field);
+  return error(ErrorKind::MessageBroken, "the peer's handshake has {} in the field {}", value, field);
 }
 
 /// Reasons are printable, so that a log line stays a line, and end in time.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/params.h"
 
+#include "base/error_kinds.h"
+
 namespace rondo {
 namespace {
 
@@ -12,7 +14,7 @@ Status in_range(const char* what, uint64_t value, uint64_t least, uint64_t most)
 
 Status same(const char* what, uint64_t own, uint64_t peers) {
   if (own == peers) return {};
-  return error(Code::Mismatch,
+  return error(ErrorKind::SettingsDiffer,
                "the two ends of a connection differ: {} is {} at this end and {} at the other", what, own,
                peers);
 }

@@ -3,6 +3,7 @@
 // buffers are read in place.
 #include <cstring>
 
+#include "base/error_kinds.h"
 #include "common/pair.h"
 #include "transports/hints.h"
 #include "transports/transport.h"
@@ -41,7 +42,7 @@ class LocalConnection final : public Connection, public ZeroCopy, public WaitHin
   }
   Status status() const override {
     RONDO_TRY(pair_->status());
-    return cancelled_ ? error(Code::RemoteError, "the peer cancelled a posted message") : Status();
+    return cancelled_ ? error(ErrorKind::MessageCancelled, "the peer cancelled a posted message") : Status();
   }
   Awaited awaited(Awaiting what) const override { return awaited_of(what, sender_, receiver_); }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error_kinds.h"
 #include "base/handle_exchange.h"
 #include "base/log.h"
 #include "fifo_map.h"
@@ -108,7 +109,7 @@ class PeerMemory::Ends {
     if (!attached) return false;
     RONDO_TRY(compare(theirs));
     if (attached->size() != (theirs.size == 0 ? 0u : 1u))
-      return Status(Code::RemoteError, "the peer announced memory but passed none");
+      return Status(ErrorKind::SharingFailed, "the peer announced memory but passed none");
     const Status opened = theirs.size == 0 ? Status() : open(attached->front(), theirs.size);
     if (objection_.empty() && !opened.ok()) objection_ = opened.message();
     RONDO_TRY(exchange_->judge(objection_));
@@ -122,7 +123,7 @@ class PeerMemory::Ends {
         theirs.slot_bytes == own.slot_bytes && theirs.map_bytes == own.map_bytes)
       return {};
     return error(
-        Code::Mismatch,
+        ErrorKind::SettingsDiffer,
         "connections between GPUs differ: {} times {} slots of {} bytes at this end, {} times {} of {} "
         "bytes at the other; RONDO_SLOTS, RONDO_SLOT_BYTES and RONDO_CHANNELS must be the same",
         own.channels, own.slots, own.slot_bytes, theirs.channels, theirs.slots, theirs.slot_bytes);
@@ -143,7 +144,8 @@ class PeerMemory::Ends {
       return true;
     }
     const std::string& why = objection_.empty() ? *theirs : objection_;
-    if (on_host_) return error(Code::Unsupported, "no memory can be shared between the two GPUs: {}", why);
+    if (on_host_)
+      return error(ErrorKind::GpuMemoryNotShared, "no memory can be shared between the two GPUs: {}", why);
     log().info("ranks {} and {}: data between their GPUs goes through memory of the host: {}", link_->self(),
                link_->peer(), why);
     on_host_ = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/error_kinds.h"
 #include "plugin/drains.h"
 
 namespace rondo::plugin {
@@ -101,13 +102,14 @@ Status PluginConnection::status() const {
   state.socket.look();
   if (!state.socket.is_closed()) return state.failure_of_channel();
   const auto farewell = state.socket.farewell();
-  if (!farewell) return error(Code::RemoteError, "rank {} ended without closing its connection", peer_);
+  if (!farewell)
+    return error(ErrorKind::ConnectionBroken, "rank {} ended without closing its connection", peer_);
   state.poll();
   const bool has_all = state.receiver->arrived() >= farewell->delivered && !state.receiver->is_broken();
   if (!has_all) return state.failure_of_channel();
   if (state.receiver->has_arrived()) return state.sender->failure();
   state.has_left = true;
-  return error(Code::RemoteError, "rank {} closed its end of the connection", peer_);
+  return error(ErrorKind::ConnectionBroken, "rank {} closed its end of the connection", peer_);
 }
 
 Awaited PluginConnection::awaited(Awaiting what) const {

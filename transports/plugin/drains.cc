@@ -74,7 +74,7 @@ void DrainThread::add(PluginDrain drain) {
   new_.push_back(std::move(drain));
   ++count_;
   if (runs_) return wake();
-  auto thread = try_quiet_thread([this] { run(); });
+  auto thread = try_quiet_thread("rondo-drain", [this] { run(); });
   runs_ = thread.ok();
   if (runs_) return thread.take().detach();
   log().debug("a connection over a network plugin stays open: {}", thread.status().message());

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "plugin/abi.h"
@@ -44,22 +45,22 @@ Status no_table(void* library) {
       fmt::format("versions {} to {} of NCCL's interface are supported", kOldestVersion, kNewestVersion);
   for (int version = kOldestVersion - 1; version > 0; --version)
     if (::dlsym(library, symbol_of(version).c_str()) != nullptr)
-      return error(Code::Unsupported, "its newest table is {}; {}", symbol_of(version), known);
-  return error(Code::Unsupported, "it has no ncclNetPlugin_vN; {}", known);
+      return error(ErrorKind::PluginOld, "its newest table is {}; {}", symbol_of(version), known);
+  return error(ErrorKind::NoPluginTable, "it has no ncclNetPlugin_vN; {}", known);
 }
 
 Result<std::unique_ptr<NetPlugin>> open_plugin(const std::string& file) {
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = ::dlerror();
-    return error(Code::Unsupported, "{}", why != nullptr ? why : "dlopen() failed");
+    return error(ErrorKind::PluginNotLoaded, "{}", why != nullptr ? why : "dlopen() failed");
   }
   for (int version = kNewestVersion; version >= kOldestVersion; --version) {
     const void* const table = ::dlsym(library, symbol_of(version).c_str());
     if (table == nullptr) continue;
     auto net = adapted(version, table);
     if (const char* const missing = net->missing_function())
-      return error(Code::Unsupported, "its {} has no function {}", symbol_of(version), missing);
+      return error(ErrorKind::PluginIncomplete, "its {} has no function {}", symbol_of(version), missing);
     return net;
   }
   return no_table(library);
@@ -69,11 +70,12 @@ Result<std::unique_ptr<NetPlugin>> open_plugin(const std::string& file) {
 Result<std::vector<NetDevice>> usable_devices(NetPlugin& net) {
   int count = 0;
   RONDO_TRY(net.count_devices(count));
-  if (count <= 0) return error(Code::Unsupported, "it has no device");
+  if (count <= 0) return error(ErrorKind::PluginWithoutDevice, "it has no device");
   std::vector<NetDevice> devices(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) RONDO_TRY(net.describe(i, devices[static_cast<size_t>(i)]));
   std::erase_if(devices, [](const NetDevice& one) { return (one.memory_kinds & kHostMemory) == 0; });
-  if (devices.empty()) return error(Code::Unsupported, "none of its {} devices takes host memory", count);
+  if (devices.empty())
+    return error(ErrorKind::PluginWithoutDevice, "none of its {} devices takes host memory", count);
   const auto slower = [](const NetDevice& a, const NetDevice& b) { return a.speed_mbits < b.speed_mbits; };
   const int fastest = std::max_element(devices.begin(), devices.end(), slower)->speed_mbits;
   std::erase_if(devices, [&](const NetDevice& one) { return one.speed_mbits != fastest; });
@@ -109,8 +111,9 @@ LoadedResult loaded_plugin(const std::string& file) {
   if (found != shared.by_file.end()) return found->second;
   LoadedResult loaded = load(file);
   if (!loaded.ok())
-    loaded =
-        error(Code::Unsupported, "the network plugin {} cannot be used: {}", file, loaded.status().message());
+    loaded = error(ErrorKind::PluginNotLoaded, "the network plugin {} cannot be used: {}", file,
+                   loaded.status().message())
+                 .because(loaded.status().kind());
   return shared.by_file.emplace(file, std::move(loaded)).first->second;
 }
 

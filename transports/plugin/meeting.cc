@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/error_kinds.h"
+
 namespace rondo::plugin {
 
 PluginMeeting::~PluginMeeting() {
@@ -55,7 +57,7 @@ bool PluginMeeting::receive(PartlyHeard<Message>& incoming) {
 
 void PluginMeeting::make_offer() {
   const Status listening = listen();
-  if (!listening.ok()) failure_ = Status(Code::Unsupported, listening.message());
+  if (!listening.ok()) failure_ = listening.as(Code::Unsupported);
   own_.gives_up = failure_.ok() ? kGoesOn : kRefuses;
   own_.reason = wire_text(failure_.message());
   send(own_);
@@ -68,7 +70,7 @@ Status PluginMeeting::listen() {
   const NetDevice& device = terms_.device();
   const size_t needed = sizeof(SlotHeader) + terms_.params.slot_bytes;
   if (device.max_bytes < needed)
-    return error(Code::Unsupported,
+    return error(ErrorKind::PluginSlotTooLarge,
                  "a slot and its header have {} bytes; messages of {}, a device of the network plugin {}, "
                  "have at most {}",
                  needed, device.name, terms_.net().name(), device.max_bytes);
@@ -97,8 +99,8 @@ void PluginMeeting::take_offer() {
 Status PluginMeeting::judge_offer() const {
   RONDO_TRY(compare(terms_.params, {peer_->slot_bytes, peer_->slots, 0}));
   if (peer_->plugin == own_.plugin) return {};
-  return error(Code::Unsupported, "the network plugin of rank {} is {}, that of this rank {}", terms_.peer,
-               peer_->plugin.data(), own_.plugin.data());
+  return error(ErrorKind::PluginsDiffer, "the network plugin of rank {} is {}, that of this rank {}",
+               terms_.peer, peer_->plugin.data(), own_.plugin.data());
 }
 
 /// A peer that cannot go on, or ends, is noticed while this end still tries.
@@ -123,13 +125,13 @@ bool PluginMeeting::has_more() const {
 }
 
 Status PluginMeeting::took_too_long() const {
-  return error(Code::Unsupported, "the network plugin {} has not connected rank {} in {} s, {}",
+  return error(ErrorKind::PluginNotConnected, "the network plugin {} has not connected rank {} in {} s, {}",
                terms_.net().name(), terms_.peer, static_cast<double>(terms_.connect_ms) / 1000,
                sender_ == nullptr ? "as connect() returns no comm" : "as accept() returns no comm");
 }
 
 Status PluginMeeting::closed_by_peer() const {
-  return error(Code::RemoteError, "rank {} closed the connection while it connected", terms_.peer);
+  return error(ErrorKind::ConnectionBroken, "rank {} closed the connection while it connected", terms_.peer);
 }
 
 /// The peer's handle keeps the plugin's state from call to call.
@@ -157,7 +159,7 @@ Status PluginMeeting::try_accept() {
 /// An end that gives up is over once it has the peer's verdict, whatever that is: closing a socket with
 /// unread input might discard its own on the way.
 void PluginMeeting::give_verdict(const Status& reason) {
-  if (!reason.ok()) failure_ = Status(Code::Unsupported, reason.message());
+  if (!reason.ok()) failure_ = reason.as(Code::Unsupported);
   verdict_sent_ = true;
   send(PluginVerdict{.gives_up = reason.ok() ? kGoesOn : kRefuses, .reason = wire_text(reason.message())});
 }
@@ -171,8 +173,8 @@ void PluginMeeting::take_verdict() {
 }
 
 Status PluginMeeting::refused_by_peer(const WireText& reason) const {
-  return error(Code::Unsupported, "rank {} cannot connect over the network plugin {}: {}", terms_.peer,
-               terms_.net().name(), reason.data());
+  return error(ErrorKind::PeerRefusesPlugin, "rank {} cannot connect over the network plugin {}: {}",
+               terms_.peer, terms_.net().name(), reason.data());
 }
 
 }  // namespace rondo::plugin

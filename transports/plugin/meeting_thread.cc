@@ -30,7 +30,7 @@ Status MeetingThread::begin(Fd socket) {
   stop_ = Fd(::eventfd(0, EFD_CLOEXEC));
   if (!done_.valid() || !stop_.valid()) return system_error("eventfd", errno);
   meeting_.begin(std::move(socket));
-  RONDO_TRY_ASSIGN(thread_, try_quiet_thread([this] { run(); }));
+  RONDO_TRY_ASSIGN(thread_, try_quiet_thread("rondo-handshake", [this] { run(); }));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/net_plugin.h"
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "plugin/adapter.h"
 
@@ -22,8 +23,9 @@ std::string result_name(int result) {
 Status NetPlugin::failed(const char* function, int result) const {
   constexpr int kInvalidArgument = 4, kInvalidUsage = 5;
   const bool is_ours = result == kInvalidArgument || result == kInvalidUsage;
-  return error(is_ours ? Code::SystemError : Code::RemoteError, "{}() of the network plugin {} failed: {}",
-               function, name_, result_name(result));
+  return error(ErrorKind::PluginFailed, "{}() of the network plugin {} failed: {}", function, name_,
+               result_name(result))
+      .as(is_ours ? Code::SystemError : Code::RemoteError);
 }
 
 std::unique_ptr<NetPlugin> adapted(int version, const void* table) {

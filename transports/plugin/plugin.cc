@@ -2,6 +2,7 @@
 // The plugin transport: ranks of any hosts, over a network plugin made for NCCL that the user names.
 #include <atomic>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "plugin/connection.h"
 #include "transports/transport.h"
@@ -19,7 +20,7 @@ Result<std::unique_ptr<Connection>> plugin_connect(std::unique_ptr<Link> link,
   RONDO_TRY(check_params(params));
   const std::string file = plugin::wanted_file();
   if (file.empty())
-    return error(Code::Unsupported, "no network plugin can be used: RONDO_NET_PLUGIN names none");
+    return error(ErrorKind::NoPluginNamed, "no network plugin can be used: RONDO_NET_PLUGIN names none");
   RONDO_TRY_ASSIGN(auto loaded, plugin::loaded_plugin(file));
   auto connection = std::make_unique<plugin::PluginConnection>(plugin::PluginTerms{
       .params = agreed(params), .plugin = std::move(loaded), .peer = link->peer(), .lane = link->key().port});
@@ -35,7 +36,8 @@ Result<Transport::OwnFabrics> plugin_fabrics() {
   if (loaded.ok()) return Transport::OwnFabrics{.bits = 1};
   static std::atomic<bool> told = false;
   if (!told.exchange(true))
-    log().warn("{}; other hosts are reached over InfiniBand, RoCE or TCP instead", loaded.status().message());
+    log().warn("{}; other hosts are reached over InfiniBand, RoCE or TCP instead [{}]",
+               loaded.status().message(), loaded.status().id());
   return Transport::OwnFabrics();
 }
 

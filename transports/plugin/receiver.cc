@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cassert>
 
+#include "base/error_kinds.h"
 #include "plugin/abi.h"
 
 namespace rondo::plugin {
@@ -37,17 +38,17 @@ bool PluginReceiver::post_next() {
 void PluginReceiver::take_arrival() {
   const int length = requests_[released_ % count_].bytes;
   if (length < static_cast<int>(sizeof(SlotHeader)) || std::cmp_greater(length, slots_->max_message_bytes()))
-    return break_with(
-        error(Code::RemoteError, "rank {} sent {} bytes, which is no message", slots_->terms().peer, length));
+    return break_with(error(ErrorKind::MessageBroken, "rank {} sent {} bytes, which is no message",
+                            slots_->terms().peer, length));
   const SlotHeader header = *slots_->slot(released_);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // read once: a hostile peer may go on writing
   if (header.ready != released_ + 1)
-    return break_with(error(Code::RemoteError, "the slot of message {} from rank {} holds message {}",
+    return break_with(error(ErrorKind::MessageBroken, "the slot of message {} from rank {} holds message {}",
                             released_ + 1, slots_->terms().peer, header.ready));
   if (std::cmp_not_equal(sizeof header + header.bytes, length))
-    return break_with(error(Code::RemoteError, "the header of message {} from rank {} says {} bytes; {} came",
-                            released_ + 1, slots_->terms().peer, header.bytes,
-                            static_cast<size_t>(length) - sizeof header));
+    return break_with(error(ErrorKind::MessageBroken,
+                            "the header of message {} from rank {} says {} bytes; {} came", released_ + 1,
+                            slots_->terms().peer, header.bytes, static_cast<size_t>(length) - sizeof header));
   signature_ = header.signature;
   const auto* const data = reinterpret_cast<const std::byte*>(slots_->slot(released_) + 1);
   arrival_ = Arrival{data, header.bytes, &signature_};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 
 namespace rondo::shm {
@@ -20,6 +21,7 @@ void say_heap_is_read() {
 void Exporter::open_up(const Fd& socket) {
   const auto cookie = own_cookie();
   if (!socket.valid() || !cookie) return;
+  admit_siblings();
   const ExportMessage message{.cookie = *cookie};
   if (const auto told = tell(socket, message, {}); !told.ok())
     log().info("a peer cannot read this process, and bytes are copied: {}", told.status().message());
@@ -138,21 +140,22 @@ Status MappingCache::hear(const Fd& socket) {
 /// Processes the exporter's next message; false if it has not arrived, or if this end now refuses them.
 Result<bool> MappingCache::hear_one(const Fd& socket) {
   if (!socket.valid()) {
-    refuse(error(Code::SystemError, "this process has few descriptors left"));
+    refuse(error(ErrorKind::TooManyDescriptors, "this process has few descriptors left"));
     return false;
   }
   ExportMessage message;
   RONDO_TRY_ASSIGN(auto arrived, receive_descriptors(socket, std::as_writable_bytes(std::span(&message, 1))));
   if (!arrived) return false;
   if (arrived->bytes == 0 || arrived->lost) {
-    refuse(arrived->lost ? error(Code::SystemError, "this process has no descriptor left for shared memory")
-                         : error(Code::RemoteError, "the peer has closed its socket"));
+    refuse(arrived->lost
+               ? error(ErrorKind::TooManyDescriptors, "this process has no descriptor left for shared memory")
+               : error(ErrorKind::ConnectionBroken, "the peer has closed its socket"));
     return false;
   }
   const size_t attached = message.export_id == 0 || message.bytes == 0 ? 0 : 1;
   if (arrived->bytes != sizeof message || message.magic != ExportMessage::kExport ||
       arrived->attached.size() != attached || (attached == 1 && exports_.contains(message.export_id)))
-    return error(Code::RemoteError, "the peer sent {} bytes that do not describe exported memory",
+    return error(ErrorKind::SharingFailed, "the peer sent {} bytes that do not describe exported memory",
                  arrived->bytes);
   if (message.export_id == 0) {
     try_to_read(socket, message.cookie);
@@ -200,11 +203,11 @@ Result<const std::byte*> MappingCache::find(uint64_t note, size_t bytes) const {
   const auto export_id = exports_.find(Note::export_id(note));
   const uint64_t offset = Note::offset(note);
   if (export_id == exports_.end())
-    return error(Code::RemoteError, "a message is in exported memory that this end has not mapped");
+    return error(ErrorKind::SharingFailed, "a message is in exported memory that this end has not mapped");
   const SharedSegment& memory = export_id->second;
   if (offset > memory.bytes() || bytes > memory.bytes() - offset)
-    return error(Code::RemoteError, "a message says {} bytes at {} of exported memory that has {}", bytes,
-                 offset, memory.bytes());
+    return error(ErrorKind::MessageBroken, "a message says {} bytes at {} of exported memory that has {}",
+                 bytes, offset, memory.bytes());
   return memory.data() + offset;
 }
 

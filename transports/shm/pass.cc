@@ -2,6 +2,7 @@
 // Passing a segment over a Unix socket.
 #include <cerrno>
 
+#include "base/error_kinds.h"
 #include "shm/segment.h"
 
 namespace rondo::shm {
@@ -18,15 +19,16 @@ Result<std::optional<Received>> receive_segment(const Fd& socket) {
                    receive_descriptors(socket, std::as_writable_bytes(std::span(&received.description, 1))));
   if (!arrived) return std::optional<Received>();
   if (arrived->lost) return system_error("taking the descriptor of memory that the peer shares", EMFILE);
-  if (arrived->bytes == 0) return error(Code::RemoteError, "the peer left before it passed shared memory");
+  if (arrived->bytes == 0)
+    return error(ErrorKind::SharingFailed, "the peer left before it passed shared memory");
   if (arrived->bytes != sizeof description || description.magic != kMagic)
-    return error(Code::RemoteError, "the peer sent {} bytes that do not describe shared memory",
+    return error(ErrorKind::SharingFailed, "the peer sent {} bytes that do not describe shared memory",
                  arrived->bytes);
   if (description.version != kVersion)
-    return error(Code::RemoteError, "the peer's shared memory has version {}; this end knows {}",
+    return error(ErrorKind::SharingFailed, "the peer's shared memory has version {}; this end knows {}",
                  description.version, kVersion);
   if (arrived->attached.size() != 1)
-    return error(Code::RemoteError, "the peer described shared memory but passed none");
+    return error(ErrorKind::SharingFailed, "the peer described shared memory but passed none");
   received.memfd = std::move(arrived->attached.front());
   return std::optional<Received>(std::move(received));
 }

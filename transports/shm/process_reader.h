@@ -23,6 +23,10 @@ struct PidCookie {
 /// Callable from any thread.
 std::optional<PidCookie> own_cookie();
 
+/// Lets the descendants of this process's parent read it, where Yama restricts that to its ancestors: ranks
+/// on a host have one launcher. Callable from any thread.
+void admit_siblings();
+
 class ProcessReader {
  public:
   ProcessReader() = default;  // reads nothing

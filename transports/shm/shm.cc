@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/error_kinds.h"
 #include "common/aligned_bytes.h"
 #include "common/fifo.h"
 #include "shm/exports.h"
@@ -375,8 +376,8 @@ std::optional<Arrival> ShmConnection::peek_begun() {
 }
 
 Status ShmConnection::no_part(uint64_t part) const {
-  return error(Code::RemoteError, "the peer says that message {} is in slot {} of {}", receiver_.number(),
-               part, params_.slots);
+  return error(ErrorKind::MessageBroken, "the peer says that message {} is in slot {} of {}",
+               receiver_.number(), part, params_.slots);
 }
 
 /// False if the message is not readable yet, or on failure.
@@ -397,7 +398,8 @@ Result<const std::byte*> ShmConnection::find_mapped(const Arrival& arrival) {
   if (is_exported) {
     RONDO_TRY_ASSIGN(found, mapped_.find(receiver_.note(), arrival.bytes));
   }
-  if (!reading_.begin_reading()) return error(Code::RemoteError, "the peer cancelled a posted message");
+  if (!reading_.begin_reading())
+    return error(ErrorKind::MessageCancelled, "the peer cancelled a posted message");
   return is_exported ? found : read_mapped(arrival);
 }
 
@@ -405,7 +407,7 @@ Result<const std::byte*> ShmConnection::find_mapped(const Arrival& arrival) {
 /// it into the slot.
 Result<const std::byte*> ShmConnection::read_mapped(const Arrival& arrival) {
   if (!mapped_.can_read())
-    return error(Code::RemoteError, "a message is in a process that this end does not read");
+    return error(ErrorKind::SharingFailed, "a message is in a process that this end does not read");
   const bool is_expected = expected_.place != nullptr && expected_.bytes == arrival.bytes &&
                            expected_.signature == *arrival.signature;
   if (!is_expected && brought_ == nullptr) brought_ = allocate_aligned(params_.slot_bytes);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/error_kinds.h"
 #include "base/signature.h"
 #include "base/status.h"
 #include "common/params.h"
@@ -49,11 +50,12 @@ struct Terms {
 
 /// The error of a failed socket call, with errno's message.
 inline Status broken(const Terms& terms, const char* doing, int error_number) {
-  const Status words = system_error(fmt::format("{} rank {}", doing, terms.peer), error_number);
+  const Status words =
+      system_error(fmt::format("{} rank {}", doing, terms.peer), error_number, ErrorKind::ConnectionBroken);
   if (error_number == EFAULT)  // the connection's own memory is always there
-    return error(Code::InvalidUsage, "{}: a buffer of this rank's call is not in its memory",
+    return error(ErrorKind::MemoryFreed, "{}: a buffer of this rank's call is not in its memory",
                  words.message());
-  return Status(Code::RemoteError, words.message());
+  return words.as(Code::RemoteError);
 }
 
 }  // namespace rondo::tcp

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/error_kinds.h"
+
 namespace rondo::tcp {
 
 Inbox::Inbox(const Terms& terms) : terms_(terms), streams_(terms.params.sockets), slots_(terms.params.slots) {
@@ -111,14 +113,17 @@ Status Inbox::take_hello(Stream& stream, size_t socket) {
   StreamHello hello;
   std::memcpy(&hello, stream.buffer.get() + stream.begin, sizeof hello);
   if (hello.magic != StreamHello::kMagic)
-    return error(Code::RemoteError, "rank {} began with {:#x}, which is not a Rondo connection", terms_.peer,
-                 hello.magic);
+    return error(ErrorKind::MessageBroken, "rank {} began with {:#x}, which is not a Rondo connection",
+                 terms_.peer, hello.magic);
   if (hello.version != StreamHello::kVersion)
-    return error(Code::RemoteError, "rank {} speaks version {} of the tcp transport; this end speaks {}",
-                 terms_.peer, hello.version, StreamHello::kVersion);
+    return error(ErrorKind::VersionDiffers,
+                 "rank {} speaks version {} of the tcp transport; this end speaks {}", terms_.peer,
+                 hello.version, StreamHello::kVersion)
+        .as(Code::RemoteError);
   RONDO_TRY(compare(terms_.params, {hello.slot_bytes, hello.slots, hello.sockets}));
   if (hello.index != socket)
-    return error(Code::RemoteError, "rank {} calls socket {} number {}", terms_.peer, socket, hello.index);
+    return error(ErrorKind::MessageBroken, "rank {} calls socket {} number {}", terms_.peer, socket,
+                 hello.index);
   stream.begin += sizeof hello;
   stream.greeted = true;
   return {};
@@ -128,13 +133,13 @@ Status Inbox::take_frame(Stream& stream) {
   Frame& frame = slot(stream.next).frame;
   std::memcpy(&frame, stream.buffer.get() + stream.begin, sizeof frame);
   if (frame.magic != Frame::kMagic)
-    return error(Code::RemoteError, "message {} from rank {} begins with {:#x} instead of {:#x}", stream.next,
-                 terms_.peer, frame.magic, Frame::kMagic);
+    return error(ErrorKind::MessageBroken, "message {} from rank {} begins with {:#x} instead of {:#x}",
+                 stream.next, terms_.peer, frame.magic, Frame::kMagic);
   if (frame.bytes > terms_.params.slot_bytes)
-    return error(Code::RemoteError, "message {} from rank {} says {} bytes; a slot has {}", stream.next,
-                 terms_.peer, frame.bytes, terms_.params.slot_bytes);
+    return error(ErrorKind::MessageBroken, "message {} from rank {} says {} bytes; a slot has {}",
+                 stream.next, terms_.peer, frame.bytes, terms_.params.slot_bytes);
   if (frame.sequence != stream.next)
-    return error(Code::RemoteError, "rank {} sent message {} instead of message {}", terms_.peer,
+    return error(ErrorKind::MessageBroken, "rank {} sent message {} instead of message {}", terms_.peer,
                  frame.sequence, stream.next);
   if (memory_ == nullptr) memory_ = allocate_aligned(aligned_size(terms_.params.slot_bytes) * slots_.size());
   stream.begin += sizeof frame;
@@ -161,7 +166,7 @@ void Inbox::take_bytes(Stream& stream) {
 Status Inbox::end(Stream& stream) const {
   const bool inside = !stream.greeted || stream.in_message || stream.begin != stream.end;
   stream.has_left = !inside;
-  return error(Code::RemoteError, "rank {} closed the connection{}", terms_.peer,
+  return error(ErrorKind::ConnectionBroken, "rank {} closed the connection{}", terms_.peer,
                inside ? " in the middle of a message" : "");
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "tcp/inbox.h"
 #include "tcp/outbox.h"
 #include "tcp/tuning.h"
@@ -58,7 +59,7 @@ class TcpConnection final : public Connection, public ZeroCopy {
     inbox_.expect(place, bytes, signature);
   }
   void cancel() override {
-    fail(error(Code::RemoteError, "messages posted to rank {} were cancelled", terms_.peer));
+    fail(error(ErrorKind::MessageCancelled, "messages posted to rank {} were cancelled", terms_.peer));
     inbox_.stop();
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error_kinds.h"
 
 namespace rondo::verbs {
 
@@ -161,17 +162,19 @@ std::string VerbsConnection::describe_channel(const Handshake::Connected& made) 
 
 /// Both ends have agreed on it, so the peer is there.
 Status VerbsConnection::cannot_go_on(const Status& why) const {
-  return error(why.code(), "rank {} was reached by {}, until {}; its process lives, but {}", terms_.peer,
-               lost_path(), state_->channel->path_failure().message(), why.message());
+  return error(ErrorKind::LinkLost, "rank {} was reached by {}, until {}; its process lives, but {}",
+               terms_.peer, lost_path(), state_->channel->path_failure().message(), why.message())
+      .as(why.code());
 }
 
 /// A peer that has left with all messages owes no acknowledgement. Whether one was awaited.
 bool VerbsConnection::take_farewell() const {
   SlotChannel& channel = *state_->channel;
   const auto farewell = state_->socket.farewell();
-  const bool is_owed = channel.sent() != channel.delivered();
+  const bool is_owed = channel.sent() != channel.delivered() || channel.has_posted();
   if (!farewell || !is_owed || farewell->arrived != channel.sent()) return false;
-  channel.suspend(error(Code::RemoteError, "rank {} closed its end of the connection", terms_.peer));
+  channel.suspend(
+      error(ErrorKind::ConnectionBroken, "rank {} closed its end of the connection", terms_.peer));
   return channel.abandon({farewell->arrived, farewell->arrived}).ok();
 }
 
@@ -192,7 +195,8 @@ Status VerbsConnection::status() const {
 Status VerbsConnection::status_of_closed() const {
   Inner& state = *state_;
   const auto farewell = state.socket.farewell();
-  if (!farewell) return error(Code::RemoteError, "rank {} ended without closing its connection", terms_.peer);
+  if (!farewell)
+    return error(ErrorKind::ConnectionBroken, "rank {} ended without closing its connection", terms_.peer);
   const uint64_t before = state.channel->arrived();
   state.channel->poll_all();
   if (take_farewell()) return {};  // what was awaited is there
@@ -201,7 +205,7 @@ Status VerbsConnection::status_of_closed() const {
   if (!has_all || state.channel->is_ready(Awaiting::Arrival))
     return state.channel->failure().ok() ? state.channel->path_failure() : state.channel->failure();
   state.has_left = true;
-  return error(Code::RemoteError, "rank {} closed its end of the connection", terms_.peer);
+  return error(ErrorKind::ConnectionBroken, "rank {} closed its end of the connection", terms_.peer);
 }
 
 Awaited VerbsConnection::awaited(Awaiting what) const {

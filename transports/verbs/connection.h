@@ -58,7 +58,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
     return state_->channel != nullptr && state_->channel->post(data, bytes, signature);
   }
   std::optional<size_t> held() const override {
-    return state_->channel != nullptr ? state_->channel->sent() - state_->channel->delivered() : 0;
+    return state_->channel != nullptr ? state_->channel->sent() - state_->channel->settled() : 0;
   }
   // Of the receiving end: to registered memory.
   std::optional<size_t> room_ahead() const override {

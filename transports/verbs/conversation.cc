@@ -9,14 +9,17 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
 /// A peer that closes its socket before it has read everything resets it.
 Status broken_off(int peer, int error_number) {
   if (error_number == 0 || error_number == ECONNRESET || error_number == EPIPE)
-    return error(Code::RemoteError, "rank {} closed the connection while it connected", peer);
-  return error(Code::RemoteError, "connecting to rank {} over verbs: {}", peer, std::strerror(error_number));
+    return error(ErrorKind::ConnectionBroken, "rank {} closed the connection while it connected", peer);
+  return error(ErrorKind::ConnectionBroken, "connecting to rank {} over verbs: {}", peer,
+               std::strerror(error_number));
 }
 
 }  // namespace
@@ -33,8 +36,8 @@ void Conversation::close() const {
 }
 
 Status Conversation::gave_up(const WireText& reason) const {
-  return error(peer_refuses_ ? Code::Unsupported : Code::InvalidUsage,
-               "rank {} cannot connect over verbs: {}", peer_, reason.data());
+  return error(ErrorKind::PeerRefusesVerbs, "rank {} cannot connect over verbs: {}", peer_, reason.data())
+      .as(peer_refuses_ ? Code::Unsupported : Code::InvalidUsage);
 }
 
 Status Conversation::was_closed() const {
@@ -55,7 +58,9 @@ Result<bool> Conversation::speaks_before(int descriptor, bool or_message, const 
     if (errno != EINTR) return system_error("poll", errno);
   if (waiting[2].revents != 0) return was_closed();
   if ((waiting[1].revents & ~POLLIN) != 0)
-    return error(Code::SystemError, "the completion channel of a queue pair to rank {} has failed", peer_);
+    return error(ErrorKind::QueuePairFailed, "the completion channel of a queue pair to rank {} has failed",
+                 peer_)
+        .as(Code::SystemError);
   return waiting[0].revents != 0 && waiting[1].revents == 0;
 }
 

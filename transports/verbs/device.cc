@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "base/network_interfaces.h"
 
@@ -47,8 +48,8 @@ const char* cure_for(int cause) {
 
 Status nothing_usable(const std::vector<std::string>& refused) {
   if (refused.empty())
-    return error(Code::Unsupported, "InfiniBand verbs cannot be used: this host has no device");
-  return error(Code::Unsupported, "InfiniBand verbs cannot be used: {}", fmt::join(refused, "; "));
+    return error(ErrorKind::NoVerbsDevice, "InfiniBand verbs cannot be used: this host has no device");
+  return error(ErrorKind::NoVerbsPort, "InfiniBand verbs cannot be used: {}", fmt::join(refused, "; "));
 }
 
 }  // namespace
@@ -157,7 +158,7 @@ Status Devices::open_all(const Library& verbs) {
   int count = 0;
   ibv_device** const list = verbs.get_device_list(&count);
   if (list == nullptr)
-    return error(Code::Unsupported, "InfiniBand verbs cannot be used: the kernel lists no devices: {}",
+    return error(ErrorKind::NoVerbsDevice, "InfiniBand verbs cannot be used: the kernel lists no devices: {}",
                  std::strerror(errno));
   for (int i = 0; i < count; ++i)
     if (const Status opened = open_one(verbs, list[i]); !opened.ok()) refused_.push_back(opened.message());

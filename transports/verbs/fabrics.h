@@ -9,7 +9,7 @@
 
 namespace rondo::verbs {
 
-/// The bits of the ports that the settings admit, and the rate of a connection; none, and one warning that
+/// The bits of the ports that the settings admit, and which of them a rank uses; none, and one warning that
 /// says why, if there is a device and no port can be used. A port can be used if memory for a connection's
 /// slots can be registered with its device. InvalidArgument if Rondo's settings name what is not there.
 /// Without a device nothing is loaded. Any thread; opens devices, which may take long.

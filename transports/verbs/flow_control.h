@@ -28,6 +28,8 @@ class FlowControl {
     return outgoing_.has_room(std::min(returned_, delivered), are_placed(returned_, placed_until));
   }
   uint64_t sent() const { return outgoing_.messages(); }
+  /// By the peer, of those sent.
+  uint64_t returned() const { return returned_; }
   /// Where the next message lies, or one that has not been given back.
   uint64_t place_of_sent(uint64_t message) const { return outgoing_.place(message); }
   /// The next message, of this length, counts as sent. What it says was given back.
@@ -49,6 +51,8 @@ class FlowControl {
   bool must_give_back(uint64_t placed_until) const { return waits(2, placed_until); }
   /// Whether so little is left to the peer that it must not wait until this end has nothing else to do.
   bool lacks_room(uint64_t placed_until) const { return waits(3, placed_until); }
+  /// How many the peer has been told that it was given back.
+  uint64_t told_messages() const { return told_; }
   /// What such a message says.
   uint16_t credits() { return tell(); }
 

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
@@ -25,7 +27,7 @@ Status offer_index(VerbsPort& port, const GidChoice& choice) {
   const std::string present = indices(port.gids);
   std::erase_if(port.gids, [&](const Gid& gid) { return gid.index != wanted; });
   if (!port.gids.empty() || !choice.is_required) return {};
-  return error(Code::InvalidArgument, "{} is {}: port {} has no GID of this index; it has {}",
+  return error(ErrorKind::GidMissing, "{} is {}: port {} has no GID of this index; it has {}",
                choice.variable, wanted, port.name(), present);
 }
 
@@ -107,7 +109,7 @@ Status offer_gids(VerbsPort& port, const GidChoice& choice,
   const auto wanted = choice.v1 ? GidType::RoceV1 : GidType::RoceV2;
   std::erase_if(port.gids, [&](const Gid& gid) { return gid.type != wanted; });
   if (!choice.v1 || !port.gids.empty()) return {};
-  return error(Code::InvalidArgument, "{} is v1: port {} has no GID of RoCE v1", choice.variable,
+  return error(ErrorKind::GidMissing, "{} is v1: port {} has no GID of RoCE v1", choice.variable,
                port.name());
 }
 

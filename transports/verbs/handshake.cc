@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <set>
 
+#include "base/error_kinds.h"
 #include "base/quiet_thread.h"
 #include "verbs/gid_choice.h"
 
@@ -26,7 +27,7 @@ Status Handshake::begin(Fd socket) {
   RONDO_TRY(conversation_.begin(std::move(socket)));
   done_ = Fd(::eventfd(0, EFD_CLOEXEC));
   if (!done_.valid()) return system_error("eventfd", errno);
-  RONDO_TRY_ASSIGN(thread_, try_quiet_thread([this] { run(); }));
+  RONDO_TRY_ASSIGN(thread_, try_quiet_thread("rondo-handshake", [this] { run(); }));
   return {};
 }
 
@@ -48,12 +49,12 @@ Result<Handshake::Connected> Handshake::connect() {
 Status Handshake::check_settings(const PortOffer& peers) {
   const PartitionKey& partition = terms_.settings.partition;
   if (const uint32_t own = partition.number(); own != 0 && peers.partition != 0 && own != peers.partition)
-    return error(Code::Mismatch, "{} is {:#06x} at this end and {:#06x} at the other", partition.variable,
-                 own, peers.partition);
+    return error(ErrorKind::VerbsSettingsDiffer, "{} is {:#06x} at this end and {:#06x} at the other",
+                 partition.variable, own, peers.partition);
   const uint32_t pairs = terms_.settings.queue_pairs;
   pairs_ = pairs != 0 ? pairs : peers.pairs;
   if (peers.pairs == 0 || pairs_ == peers.pairs) return {};
-  return error(Code::Mismatch, "{} is {} at this end and {} at the other",
+  return error(ErrorKind::VerbsSettingsDiffer, "{} is {} at this end and {} at the other",
                terms_.settings.queue_pairs_variable, pairs, peers.pairs);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 #include "verbs/gid_choice.h"
 #include "verbs/handshake.h"
@@ -22,8 +23,8 @@ bool is_of_every_path(const Status& failure) { return failure.code() == Code::In
 }  // namespace
 
 Status Handshake::no_address() const {
-  return error(Code::Unsupported, "no InfiniBand or RoCE port of this host reaches one of rank {}'s host: {}",
-               terms_.peer,
+  return error(ErrorKind::NoPortReaches,
+               "no InfiniBand or RoCE port of this host reaches one of rank {}'s host: {}", terms_.peer,
                peers_ports_.empty() ? "it offers none" : why_no_pair(own_ports_[0], peers_ports_[0]));
 }
 
@@ -41,7 +42,7 @@ Result<Handshake::Connected> Handshake::propose_paths() {
   RONDO_TRY_ASSIGN(const bool is_found, find_path(search, deadline, turns));
   if (search.left() != 0 && !is_found) failures_ += fmt::format(" {} more were not tried", search.left());
   if (!is_found)
-    return give_up<PathProposal>(error(Code::Unsupported,
+    return give_up<PathProposal>(error(ErrorKind::NoPathCarries,
                                        "no path over InfiniBand or RoCE to rank {} carries messages:{}",
                                        terms_.peer, failures_));
   const char* const which_failed = failures_.empty() ? "other" : "better";

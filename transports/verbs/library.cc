@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
@@ -30,12 +32,13 @@ Result<Library> load_library(const char* file) {
   void* const handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const why = ::dlerror();
-    return error(Code::Unsupported, "InfiniBand verbs cannot be used: {}", why != nullptr ? why : file);
+    return error(ErrorKind::VerbsLibraryMissing, "InfiniBand verbs cannot be used: {}",
+                 why != nullptr ? why : file);
   }
   Library functions;
   if (const char* const missing = look_up(handle, functions))
-    return error(Code::Unsupported, "{} has no {}: InfiniBand verbs need rdma-core 33 or later", file,
-                 missing);
+    return error(ErrorKind::VerbsLibraryOld, "{} has no {}: InfiniBand verbs need rdma-core 33 or later",
+                 file, missing);
   return functions;
 }
 

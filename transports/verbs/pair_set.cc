@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
@@ -21,11 +23,12 @@ Status failure_of(const ibv_wc& completion, int peer_rank) {
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
     case IBV_WC_FATAL_ERR:
-      return error(Code::SystemError, "the queue pair to rank {} failed: {} (status {})", peer_rank, words,
-                   static_cast<int>(completion.status));
+      return error(ErrorKind::QueuePairFailed, "the queue pair to rank {} failed: {} (status {})", peer_rank,
+                   words, static_cast<int>(completion.status))
+          .as(Code::SystemError);
     default:
-      return error(Code::RemoteError, "the queue pair to rank {} failed: {} (status {})", peer_rank, words,
-                   static_cast<int>(completion.status));
+      return error(ErrorKind::QueuePairFailed, "the queue pair to rank {} failed: {} (status {})", peer_rank,
+                   words, static_cast<int>(completion.status));
   }
 }
 
@@ -49,7 +52,8 @@ bool is_of_path(ibv_wc_status status) {
 /// For each message there may also be one with credits alone on its way, which gives back another.
 QueuePair::Depths PairSet::depths(const RingLayout& layout) {
   const auto messages = static_cast<uint32_t>(layout.max_messages());
-  return {.sends = 2 * messages + kMaxCreditWrites + kMaxNotices, .receives = 2 * messages + kMaxNotices};
+  return {.sends = 2 * messages + max_credit_writes(layout) + kMaxNotices,
+          .receives = 2 * messages + kMaxNotices};
 }
 
 PairSet::PairSet(const RingLayout& layout, int peer_rank, std::vector<PairEnd> ends)
@@ -183,9 +187,10 @@ void PairSet::take(size_t pair, const ibv_wc& completion) {
 
 void PairSet::take_arrival(size_t pair, const ibv_wc& completion) {
   if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0)
-    return lose(
-        pair, error(Code::RemoteError, "rank {} sent something else than a write with immediate", peer_rank_),
-        false);
+    return lose(pair,
+                error(ErrorKind::MessageBroken, "rank {} sent something else than a write with immediate",
+                      peer_rank_),
+                false);
   const Immediate said = Immediate::of(ntohl(completion.imm_data));
   lose(pair, arriving_.add(pair, said, completion.byte_len), false);
 }
@@ -216,7 +221,7 @@ void PairSet::check_devices() {
   for (size_t pair = 0; pair < ends_.size(); ++pair) {
     Device& device = ends_[pair].pair->device();
     if (std::exchange(asked, &device) == &device || !device.has_failed()) continue;
-    lose(pair, error(Code::SystemError, "the device {} has failed", device.name()));
+    lose(pair, error(ErrorKind::VerbsDeviceFailed, "the device {} has failed", device.name()));
   }
 }
 

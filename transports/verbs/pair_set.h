@@ -50,8 +50,11 @@ class PairSet {
   /// False, and none, if one of the devices has no such region.
   bool find_regions(const std::byte* data, size_t bytes, PairRegions& found) const;
 
-  /// Messages with credits alone whose own completions have not come.
-  static constexpr uint32_t kMaxCreditWrites = 8;
+  /// Writes with credits alone whose own completions have not come. Each gives a message back, and is
+  /// acknowledged before the messages that it allows arrive.
+  static uint32_t max_credit_writes(const RingLayout& layout) {
+    return static_cast<uint32_t>(layout.max_messages());
+  }
   /// A write to the peer's slots, at the place where its first bytes lie in the own ones.
   struct SlotWrite {
     WriteKind kind = WriteKind::Message;

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
@@ -45,7 +47,7 @@ Result<uint16_t> partition_index(const VerbsPort& port, std::span<const uint16_t
   const std::string wanted = key.value   ? fmt::format("{} is 0x{:04x}", key.variable, *key.value)
                              : key.index ? fmt::format("{} is {}", key.variable, *key.index)
                                          : "no partition is configured";
-  return error(Code::InvalidArgument, "{}: the partition keys of port {} are {}", wanted, port.name(),
+  return error(ErrorKind::PartitionMissing, "{}: the partition keys of port {} are {}", wanted, port.name(),
                keys_of(table));
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
@@ -12,7 +14,7 @@ Status check(const PlaceOffer& offer, uint64_t end) {
   const bool is_one = offer.message < end && offer.any_signature <= 1;
   const bool is_range = offer.bytes != 0 && offer.at <= std::numeric_limits<uint64_t>::max() - offer.bytes;
   if (is_range && (is_every ? offer.any_signature == 0 : is_one)) return {};
-  return error(Code::RemoteError, "the peer names a place of {} bytes for message {}, which cannot be",
+  return error(ErrorKind::MessageBroken, "the peer names a place of {} bytes for message {}, which cannot be",
                offer.bytes, offer.message + 1);
 }
 
@@ -36,7 +38,8 @@ Result<std::span<const NamedPlace>> read_notice(std::span<const std::byte> notic
   uint64_t count = 0;
   if (notice.size() >= sizeof count) std::memcpy(&count, notice.data(), sizeof count);
   if (count == 0 || count > kMaxNamed || notice.size() != notice_bytes(count, pairs))
-    return error(Code::RemoteError, "the peer's notice of {} places has {} bytes", count, notice.size());
+    return error(ErrorKind::MessageBroken, "the peer's notice of {} places has {} bytes", count,
+                 notice.size());
   const std::byte* at = notice.data() + sizeof count;
   for (size_t i = 0; i < count; ++i) {
     std::memcpy(&places[i].offer, at, sizeof places[i].offer);

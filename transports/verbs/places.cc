@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
@@ -54,7 +56,7 @@ size_t NamedPlaces::write_notice(std::byte* to, size_t pairs) {
 Status NamedPlaces::acknowledge(uint32_t read) {
   const auto more = static_cast<uint32_t>(read - static_cast<uint32_t>(read_));
   if (more > sent_ - read_)
-    return error(Code::RemoteError, "the peer says that it has read {} notices, of {}", read, sent_);
+    return error(ErrorKind::MessageBroken, "the peer says that it has read {} notices, of {}", read, sent_);
   read_ += more;
   return {};
 }
@@ -77,7 +79,7 @@ KnownPlaces::KnownPlaces(uint64_t slots) : window_(window_of(slots)), table_(win
 
 Status KnownPlaces::add(std::span<const std::byte> notice, size_t pairs, uint64_t sent) {
   if (read_ - told_ == kMaxNotices)
-    return error(Code::RemoteError, "the peer sent notice {} before notice {} was answered", read_ + 1,
+    return error(ErrorKind::MessageBroken, "the peer sent notice {} before notice {} was answered", read_ + 1,
                  told_ + 1);
   ++read_;
   std::array<NamedPlace, kMaxNamed> read;
@@ -85,7 +87,7 @@ Status KnownPlaces::add(std::span<const std::byte> notice, size_t pairs, uint64_
   for (const NamedPlace& place : places) {
     if (place.offer.message != PlaceOffer::kEvery) until_ = place.offer.message + 1;
     if (place.offer.message >= sent && !table_.add(place.offer, place.keys))
-      return error(Code::RemoteError, "the peer names places for too many messages at once");
+      return error(ErrorKind::MessageBroken, "the peer names places for too many messages at once");
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "base/words.h"
 
 namespace rondo::verbs {
@@ -42,7 +43,7 @@ Status parse_field(std::string_view what, std::string_view text, int64_t min, st
   constexpr int64_t kMax = std::numeric_limits<Number>::max();
   const auto value = parse_integer(text);
   if (!value || *value < min || *value > kMax)
-    return error(Code::InvalidArgument, "{} '{}' must be a number from {} to {}", what, text, min, kMax);
+    return error(ErrorKind::SettingInvalid, "{} '{}' must be a number from {} to {}", what, text, min, kMax);
   out = static_cast<Number>(*value);
   return {};
 }
@@ -50,16 +51,16 @@ Status parse_field(std::string_view what, std::string_view text, int64_t min, st
 /// "device" and up to `max_fields` numbers: port, rail, plane.
 Result<PortRule> parse_rule(std::string_view text, size_t max_fields) {
   const auto fields = split(text, ':');
-  if (text.empty()) return error(Code::InvalidArgument, "a name is empty");
+  if (text.empty()) return error(ErrorKind::SettingInvalid, "a name is empty");
   if (!is_device_name(fields[0]))
-    return error(Code::InvalidArgument, "'{}' is not the name of a device, such as mlx5_0", fields[0]);
+    return error(ErrorKind::SettingInvalid, "'{}' is not the name of a device, such as mlx5_0", fields[0]);
   if (fields.size() > max_fields + 1)
-    return error(Code::InvalidArgument, "'{}' has {} numbers, of at most {}", text, fields.size() - 1,
+    return error(ErrorKind::SettingInvalid, "'{}' has {} numbers, of at most {}", text, fields.size() - 1,
                  max_fields);
   PortRule rule{.device = std::string(fields[0])};
   std::optional<uint16_t> plane;
   if (max_fields == 1 && fields.size() == 2 && fields[1].empty())
-    return error(Code::InvalidArgument, "'{}' has no number after the ':'", text);
+    return error(ErrorKind::SettingInvalid, "'{}' has no number after the ':'", text);
   if (fields.size() > 1) RONDO_TRY(parse_field("port", fields[1], 1, rule.number));
   if (fields.size() > 2) RONDO_TRY(parse_field("rail", fields[2], 0, rule.rail));
   if (fields.size() > 3) RONDO_TRY(parse_field("plane", fields[3], 0, plane));
@@ -98,7 +99,7 @@ Result<PortFilter> PortFilter::parse(std::string_view variable, std::string_view
   for (std::string_view name : split(value, ',')) {
     const bool excludes = skip(name, '^');
     if (name.starts_with('='))
-      return error(Code::InvalidArgument, "{}: names are whole without '='; write {}", filter.setting_,
+      return error(ErrorKind::SettingInvalid, "{}: names are whole without '='; write {}", filter.setting_,
                    name.substr(1));
     auto rule = parse_rule(name, 1);
     if (!rule.ok()) return rule.status().within(filter.setting_);
@@ -124,7 +125,7 @@ Result<PortFilter> PortFilter::parse_nccl(std::string_view variable, std::string
     filter.rules_.push_back(rule.take());
   }
   if (!filter.rules_.empty()) return filter;
-  return error(Code::InvalidArgument, "{}: it names no device, such as mlx5_0", filter.setting_);
+  return error(ErrorKind::SettingInvalid, "{}: it names no device, such as mlx5_0", filter.setting_);
 }
 
 /// The first rule to use the port, if any.
@@ -149,10 +150,11 @@ Status PortFilter::apply(std::vector<VerbsPort>& ports) const {
     if (admits(port)) admitted.push_back(port);
   if (admitted.empty() && !ports.empty()) {
     const auto causes = unmatched(ports);
-    return error(refusal_, "{}",
+    return error(ErrorKind::PortsExcluded, "{}",
                  causes.empty()
                      ? fmt::format("{}: that excludes every port of this host: {}", setting_, names_of(ports))
-                     : causes.front());
+                     : causes.front())
+        .as(refusal_);
   }
   ports = std::move(admitted);
   for (VerbsPort& port : ports)

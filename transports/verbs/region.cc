@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/error_kinds.h"
 #include "base/log.h"
 
 namespace rondo::verbs {
@@ -23,7 +24,7 @@ Status cannot_register(const Region::PinnedRange& place, const char* device, int
   if (cause != ENOMEM || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return system_error(what, cause);
   return error(
-      Code::InvalidUsage,
+      ErrorKind::LockedMemoryLimit,
       "{}: the limit on locked memory, RLIMIT_MEMLOCK, is {} KiB; raise it by memlock in "
       "/etc/security/limits.d, LimitMEMLOCK=infinity in a unit of systemd, or --ulimit memlock=-1 for "
       "a container",
@@ -51,7 +52,7 @@ Result<std::unique_ptr<Region>> Region::make(const Library& verbs, ibv_pd* domai
                                              WrittenBy writer, PinnedBytes& pinned, uint64_t max) {
   const char* const device = verbs.get_device_name(domain->context->device);
   if (!pinned.add(place.bytes, max))
-    return error(Code::InvalidUsage,
+    return error(ErrorKind::VerbsBytesUsed,
                  "registering {} bytes with {}: RONDO_IB_BYTES is {}, of which {} are used", place.bytes,
                  device, max, pinned.total());
   auto made = std::unique_ptr<Region>(new Region(verbs, place, writer, pinned));
@@ -90,7 +91,7 @@ Result<std::unique_ptr<Region>> Region::make_of_gpu(const Library& verbs, ibv_pd
                refused);
     return made;
   }
-  return error(Code::Unsupported,
+  return error(ErrorKind::NoGpuDirect,
                "registering {} bytes of a GPU with {}: {}; without a dmabuf: {} (is nvidia-peermem loaded?)",
                piece.bytes, device, refused, std::strerror(errno));
 }
@@ -113,12 +114,12 @@ Result<std::unique_ptr<Region>> Region::make_of_everything(const Library& verbs,
                         driver->query_device_ex(domain->context, nullptr, &can, sizeof can) == 0;
   if (!is_known || (can.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT) == 0 ||
       (can.odp_caps.per_transport_caps.rc_odp_caps & IBV_ODP_SUPPORT_WRITE) == 0)
-    return error(Code::Unsupported, "{} cannot page all memory on demand", device);
+    return error(ErrorKind::NoPagingOnDemand, "{} cannot page all memory on demand", device);
   constexpr PinnedRange kEverything{nullptr, std::numeric_limits<uint64_t>::max()};
   auto made = std::unique_ptr<Region>(new Region(verbs, kEverything, WrittenBy::Owner, pinned));
   made->registered_ = verbs.reg_mr_iova2(domain, nullptr, kEverything.bytes, 0, IBV_ACCESS_ON_DEMAND);
   if (made->registered_ == nullptr)
-    return error(Code::Unsupported, "{} does not register all memory on demand: {}", device,
+    return error(ErrorKind::NoPagingOnDemand, "{} does not register all memory on demand: {}", device,
                  std::strerror(errno));
   return made;
 }

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "base/words.h"
 #include "verbs/write_order.h"
 
@@ -96,7 +97,7 @@ class SettingsReader {
     out_.gid.is_required = own.has_value();
     if (!own) out_.gid.variable = kGidIndex.nccl;
     if (!own || in_range(kGidIndex, *own)) return read_number(kGidIndex, out_.gid.index);
-    return error(Code::InvalidArgument,
+    return error(ErrorKind::SettingInvalid,
                  "{} is '{}': it must be the index of a GID, from {} to {}, or v1 or v2", kGidIndex.variable,
                  *own, kGidIndex.min, kGidIndex.max);
   }
@@ -109,7 +110,7 @@ class SettingsReader {
     const auto value = parse_integer(*own);
     if (!value || *value < 1 || *value > 0xffff || *value == kMembership)
       return error(
-          Code::InvalidArgument,
+          ErrorKind::SettingInvalid,
           "{} is '{}': it must be a partition key, such as 0x8001, from 0x0001 to 0x7fff or from 0x8001 "
           "to 0xffff",
           kPartition, *own);
@@ -122,8 +123,8 @@ class SettingsReader {
     if (!own) return {};
     const auto bytes = parse_size(*own);
     if (!bytes)
-      return error(Code::InvalidArgument, "{} is '{}': it must be a number of bytes, such as 512M", kBytes,
-                   *own);
+      return error(ErrorKind::SettingInvalid, "{} is '{}': it must be a number of bytes, such as 512M",
+                   kBytes, *own);
     out_.max_pinned = *bytes;
     return {};
   }
@@ -133,7 +134,7 @@ class SettingsReader {
     const auto own = read_(variable);
     if (!own) return {};
     const auto value = parse_switch(*own);
-    if (!value) return error(Code::InvalidArgument, "{} is '{}': it must be 0 or 1", variable, *own);
+    if (!value) return error(ErrorKind::SettingInvalid, "{} is '{}': it must be 0 or 1", variable, *own);
     out = *value;
     return {};
   }
@@ -144,7 +145,7 @@ class SettingsReader {
     if (!own) return read_nccl_number(rule, out);
     const auto value = in_range(rule, *own);
     if (!value)
-      return error(Code::InvalidArgument, "{} is '{}': it must be a whole number from {} to {}",
+      return error(ErrorKind::SettingInvalid, "{} is '{}': it must be a whole number from {} to {}",
                    rule.variable, *own, rule.min, rule.max);
     assign(out, *value);
     return {};

@@ -7,12 +7,15 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error_kinds.h"
+
 namespace rondo::verbs {
 namespace {
 
-/// What the header of a message notes: how many notices its sender has read, and whether its bytes are at the
-/// place that was named for them.
+/// What the header of a message notes: how many notices its sender has read, whether its bytes are at the
+/// place that was named for them, and whether its sender waits until it is given back.
 constexpr uint64_t kIsPlaced = uint64_t{1} << 63;
+constexpr uint64_t kIsPosted = uint64_t{1} << 62;
 constexpr uint64_t kNoticesRead = 0xFFFFFFFF;
 
 }  // namespace
@@ -56,7 +59,7 @@ void SlotChannel::hand_over(size_t bytes, const Signature& signature, const std:
   header.bytes = static_cast<uint32_t>(bytes);
   header.signature = signature;
   posted(message).data = posted_bytes;
-  posted(message).are_gone = false;
+  if (posted_bytes != nullptr) ++unsettled_;
   const uint16_t given_back = flow_.next_message(bytes);
   if (works()) send(message, given_back);
 }
@@ -65,8 +68,9 @@ void SlotChannel::send(uint64_t message, uint16_t given_back) {
   SlotHeader& header = *header_of_sent(message);
   const uint32_t bytes = header.bytes;
   const auto [place, keys] = known_.take(message, bytes, header.signature);
-  header.note = known_.tell_read() | (keys != nullptr ? kIsPlaced : 0);
   const PostedBytes& elsewhere = posted(message);
+  header.note =
+      known_.tell_read() | (keys != nullptr ? kIsPlaced : 0) | (elsewhere.data != nullptr ? kIsPosted : 0);
   PairSet::SlotWrite write{.offset = flow_.place_of_sent(message),
                            .slot_bytes = sizeof(SlotHeader),
                            .data = elsewhere.data,
@@ -84,13 +88,22 @@ void SlotChannel::heed_pairs() {
     lost->is_of_path ? lose_path(lost->status, lost->pair) : fail(lost->status);
 }
 
-bool SlotChannel::has_posted() const {
-  return std::any_of(posted_.begin(), posted_.end(), [](const auto& one) { return one.data != nullptr; });
-}
-
 bool SlotChannel::flushed() {
   poll();
-  return flow_.sent() == delivered_;
+  if (owes()) give_back(true);
+  return is_flushed();
+}
+
+/// The message's bytes are needed here no more, unless they lie in its slot.
+void SlotChannel::leave(uint64_t message) {
+  PostedBytes& elsewhere = posted(message);
+  if (std::exchange(elsewhere.data, nullptr) == nullptr) return;
+  elsewhere.regions.clear();
+  --unsettled_;
+}
+
+void SlotChannel::settle(uint64_t messages) {
+  for (; settled_ < messages; ++settled_) leave(settled_);
 }
 
 std::optional<Arrival> SlotChannel::peek() {
@@ -110,18 +123,21 @@ void SlotChannel::take_arrival() {
   const bool is_placed = (header.note & kIsPlaced) != 0;
   const uint32_t length = lengths_[message % lengths_.size()] + (is_placed ? header.bytes : 0);
   if (header.ready != message + 1)
-    return fail(error(Code::RemoteError, "the slot of message {} from rank {} holds message {}", message + 1,
-                      parts_.peer_rank, header.ready));
+    return fail(error(ErrorKind::MessageBroken, "the slot of message {} from rank {} holds message {}",
+                      message + 1, parts_.peer_rank, header.ready));
   if (header.bytes > parts_.layout.slot_bytes || sizeof header + header.bytes != length)
-    return fail(error(
-        Code::RemoteError, "the header of message {} from rank {} says {} bytes; {} came, and a slot has {}",
-        message + 1, parts_.peer_rank, header.bytes, length - sizeof header, parts_.layout.slot_bytes));
+    return fail(error(ErrorKind::MessageBroken,
+                      "the header of message {} from rank {} says {} bytes; {} came, and a slot has {}",
+                      message + 1, parts_.peer_rank, header.bytes, length - sizeof header,
+                      parts_.layout.slot_bytes));
   if (is_placed && place.at == nullptr)
-    return fail(error(Code::RemoteError, "rank {} says that message {} is at a place that was not named",
-                      parts_.peer_rank, message + 1));
+    return fail(error(ErrorKind::MessageBroken,
+                      "rank {} says that message {} is at a place that was not named", parts_.peer_rank,
+                      message + 1));
   if (message >= restarted_) fail(named_.acknowledge(static_cast<uint32_t>(header.note & kNoticesRead)));
   if (!failure_.ok()) return;
   signature_ = header.signature;
+  is_arrival_posted_ = (header.note & kIsPosted) != 0;
   arrival_ = Arrival{is_placed ? place.at : slot + sizeof header, header.bytes, &signature_};
   if (is_placed && gpu_ != nullptr) make_visible(place, header.bytes);
   if (!failure_.ok()) arrival_.reset();
@@ -147,6 +163,7 @@ void SlotChannel::release() {
   assert(arrival_);
   flow_.release(arrival_->bytes);
   arrival_.reset();
+  if (is_arrival_posted_) owed_ = flow_.released();
   if (flow_.lacks_room(named_.until())) give_back();
 }
 
@@ -200,10 +217,12 @@ void SlotChannel::notify() {
   heed_pairs();
 }
 
-void SlotChannel::give_back() {
-  if (works() && named_.must_notify(flow_.arrived(), must_give_back())) notify();
-  if (!must_give_back() || !works()) return;
-  if (credit_messages_ == PairSet::kMaxCreditWrites) return;  // poll() tries again
+/// `all`: rather than at least half.
+void SlotChannel::give_back(bool all) {
+  const auto must = [&] { return flow_.must_give_back(named_.until()) || (all && owes()); };
+  if (works() && named_.must_notify(flow_.arrived(), must())) notify();
+  if (!must() || !works()) return;
+  if (credit_messages_ == PairSet::max_credit_writes(parts_.layout)) return;  // poll() tries again
   ++credit_messages_;
   parts_.pairs->post({.kind = WriteKind::Credit, .given_back = flow_.credits()});
   heed_pairs();
@@ -233,10 +252,11 @@ void SlotChannel::take_in() {
       --credit_messages_;
     else if (*complete == WriteKind::Notice)
       named_.complete_notice();
-    else if (PostedBytes& elsewhere = posted(delivered_++); elsewhere.data != nullptr)
-      elsewhere.leave(true);
+    else
+      ++delivered_;
   while (const auto arrived = failure_.ok() ? parts_.pairs->take_arrived() : std::nullopt)
     take_message(*arrived);
+  settle(std::min(delivered_, flow_.returned()));
   heed_pairs();
 }
 
@@ -244,8 +264,8 @@ void SlotChannel::take_message(const ArrivalOrder::ArrivedWrite& write) {
   if (write.is_notice) return take_notice(write);
   const bool is_message = write.bytes != 0;
   if (is_message && (write.bytes < sizeof(SlotHeader) || write.bytes > parts_.layout.longest()))
-    return fail(error(Code::RemoteError, "rank {} wrote {} bytes, which is no message", parts_.peer_rank,
-                      write.bytes));
+    return fail(error(ErrorKind::MessageBroken, "rank {} wrote {} bytes, which is no message",
+                      parts_.peer_rank, write.bytes));
   const uint64_t message = flow_.arrived();
   fail(flow_.take(write.given_back, is_message ? WriteKind::Message : WriteKind::Credit));
   if (is_message && failure_.ok()) lengths_[message % lengths_.size()] = static_cast<uint32_t>(write.bytes);
@@ -261,12 +281,13 @@ void SlotChannel::take_notice(const ArrivalOrder::ArrivedWrite& write) {
 
 /// All pairs are polled: an event of one that completed before does not come.
 bool SlotChannel::arm() {
-  const uint64_t before = delivered_ + flow_.arrived();
+  const auto passed = [&] { return delivered_ + settled_ + flow_.arrived(); };
+  const uint64_t before = passed();
   const bool had_room = has_room();
   parts_.pairs->arm();
   heed_pairs();
   poll_all();
-  return works() && delivered_ + flow_.arrived() == before && had_room == has_room();
+  return works() && passed() == before && had_room == has_room();
 }
 
 void SlotChannel::check_device() {
@@ -293,24 +314,19 @@ FlowControl::Standing SlotChannel::suspend(const Status& why, size_t pair) {
   return flow_.tell_standing();
 }
 
-/// Puts the bytes of messages that have not reached the peer into their slots. Where its device has failed
-/// after it had acknowledged them, bytes that were posted may be the user's again.
+/// Puts the bytes of messages that have not reached the peer into their slots.
 void SlotChannel::recall_unsent(uint64_t from) {
   for (uint64_t message = from; message != flow_.sent() && failure_.ok(); ++message) {
-    PostedBytes& elsewhere = posted(message);
-    if (elsewhere.data != nullptr)
-      fail(copy_accessible(bytes_of_sent(message), elsewhere.data, header_of_sent(message)->bytes));
-    if (elsewhere.are_gone)
-      fail(error(Code::RemoteError, "message {} to rank {} was lost after it had been acknowledged: {}",
-                 message + 1, parts_.peer_rank, path_failure_.message()));
-    elsewhere.leave(false);
+    if (const std::byte* const data = posted(message).data)
+      fail(copy_accessible(bytes_of_sent(message), data, header_of_sent(message)->bytes));
+    leave(message);
   }
 }
 
 Status SlotChannel::abandon(const FlowControl::Standing& peers) {
   fail(flow_.resume(peers));
   if (!failure_.ok()) return failure_;
-  for (; delivered_ < peers.arrived; ++delivered_) posted(delivered_).leave(false);
+  settle(peers.arrived);
   recall_unsent(peers.arrived);
   delivered_ = peers.arrived;
   return failure_;
@@ -335,7 +351,7 @@ void SlotChannel::resume(ChannelParts parts, const FlowControl::Standing& peers)
 
 void SlotChannel::withdraw() {
   end_pairs();
-  fail(error(Code::RemoteError, "messages to and from rank {} were withdrawn", parts_.peer_rank));
+  fail(error(ErrorKind::MessageCancelled, "messages to and from rank {} were withdrawn", parts_.peer_rank));
 }
 
 }  // namespace rondo::verbs

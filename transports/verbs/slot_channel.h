@@ -3,8 +3,9 @@
 // write with immediate, or is striped (verbs/write_order.h), which carries its SlotHeader and its bytes to
 // the peer's slot. Only completions are believed: a slot is read after the completion of its write, and
 // filled again after the completion of the own write from it. The bytes of a posted message leave from where
-// they are, and go where the peer has named a place for them (verbs/places.h). Used by the connection's
-// thread.
+// they are, and go where the peer has named a place for them (verbs/places.h). They are needed until the peer
+// has given the message back: a device that fails may have acknowledged what its host never sees. Used by the
+// connection's thread.
 #pragma once
 
 #include <optional>
@@ -45,13 +46,14 @@ class SlotChannel {
   void expect_next(std::byte* place, size_t bytes, const Signature* signature);
   void expect_all(std::byte* place, size_t bytes, const Signature& signature);
   /// Whether posted bytes may still be read.
-  bool has_posted() const;
+  bool has_posted() const { return unsettled_ != 0; }
   /// Whether the peer may still write to places.
   bool has_named() const { return !named_.is_empty(); }
   /// Notices that were sent and read, over these queue pairs.
   uint64_t notices_sent() const { return named_.notices(); }
   uint64_t notices_read() const { return known_.notices(); }
-  /// Whether all messages have reached the peer.
+  /// Whether all messages have reached the peer, and those that were posted have been given back; and whether
+  /// the peer knows as much of its own.
   bool flushed();
   std::optional<Arrival> peek();
   void release();
@@ -77,8 +79,7 @@ class SlotChannel {
 
   /// Whether what is awaited is there.
   bool is_ready(Connection::Awaiting what) const {
-    return what == Connection::Awaiting::Arrival ? flow_.has_arrival()
-                                                 : has_room() && flow_.sent() == delivered_;
+    return what == Connection::Awaiting::Arrival ? flow_.has_arrival() : has_room() && is_flushed();
   }
   /// Lets the next completion wake a thread that sleeps on descriptor(), and takes in those before it; false:
   /// there were some that may be awaited.
@@ -88,6 +89,8 @@ class SlotChannel {
   /// Messages that were sent, that have reached the peer, and that have arrived from it.
   uint64_t sent() const { return flow_.sent(); }
   uint64_t delivered() const { return delivered_; }
+  /// Of the sent ones, how many before the first that was posted and may still be read from where it is.
+  uint64_t settled() const { return settled_; }
   uint64_t arrived() const { return flow_.arrived(); }
   /// Takes in some completions.
   void poll();
@@ -101,17 +104,12 @@ class SlotChannel {
   struct PostedBytes {
     const std::byte* data = nullptr;  // null: they lie in the slot
     PairRegions regions;
-    bool are_gone = false;  // once the peer has them
-
-    void leave(bool gone) {
-      data = nullptr;
-      regions.clear();
-      are_gone = gone;
-    }
   };
   bool has_room() const { return works() && has_free_slot(); }
   bool has_free_slot() const { return flow_.has_room(delivered_, known_.until()); }
-  bool must_give_back() const { return flow_.must_give_back(named_.until()); }
+  bool is_flushed() const { return flow_.sent() == delivered_ && unsettled_ == 0 && !(owes() && works()); }
+  /// Whether the peer waits until it is told that a message that it has posted was given back.
+  bool owes() const { return flow_.told_messages() < owed_; }
   SlotHeader* header_of_sent(uint64_t message) const {
     return reinterpret_cast<SlotHeader*>(parts_.pairs->outgoing_at(flow_.place_of_sent(message)));
   }
@@ -124,6 +122,8 @@ class SlotChannel {
     return works() && sizeof(SlotHeader) + bytes > parts_.pairs->inline_bytes();
   }
   void hand_over(size_t bytes, const Signature& signature, const std::byte* posted_bytes);
+  void leave(uint64_t message);
+  void settle(uint64_t messages);
   void recall_unsent(uint64_t from);
   void end_pairs();
   size_t poll_once();
@@ -132,7 +132,7 @@ class SlotChannel {
   void take_arrival();
   void make_visible(const NamedPlaces::TakenPlace& place, uint64_t bytes);
   bool is_visible();
-  void give_back();
+  void give_back(bool all = false);
   void send(uint64_t message, uint16_t given_back);
   bool find_or_register(std::byte* place, size_t bytes, PairRegions& found);
   void notify();
@@ -152,12 +152,16 @@ class SlotChannel {
   uint64_t delivered_ = 0;
   uint32_t credit_messages_ = 0;     // on their way
   std::vector<PostedBytes> posted_;  // by message
-  NamedPlaces named_;                // for messages of the peer's
-  KnownPlaces known_;                // for own messages
-  uint64_t restarted_ = 0;           // messages that had arrived then
-  std::vector<uint32_t> lengths_;    // of arrived writes, by message
-  Signature signature_;              // of arrival_: the peer can no longer change it
+  size_t unsettled_ = 0;             // of them
+  uint64_t settled_ = 0;             // see settled()
+  uint64_t owed_ = 0;              // messages up to the last one that the peer has posted, of those released
+  NamedPlaces named_;              // for messages of the peer's
+  KnownPlaces known_;              // for own messages
+  uint64_t restarted_ = 0;         // messages that had arrived then
+  std::vector<uint32_t> lengths_;  // of arrived writes, by message
+  Signature signature_;            // of arrival_: the peer can no longer change it
   std::optional<Arrival> arrival_;
+  bool is_arrival_posted_ = false;
   std::shared_ptr<const GpuMemory> gpu_;  // to which places belong, if to one
   bool is_reading_back_ = false;          // arrival_, which a GPU cannot see before
   Status failure_;

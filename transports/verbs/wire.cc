@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error_kinds.h"
 #include "verbs/gid_choice.h"
 #include "verbs/slot_memory.h"
 #include "verbs/write_order.h"
@@ -63,7 +64,7 @@ Result<std::vector<VerbsPort>> ports_of(const std::vector<std::byte>& bytes) {
   ByteReader reader(bytes);
   auto ports = read_ports(reader);
   if (reader.ok()) return ports;
-  return error(Code::RemoteError, "the peer's handshake has a list of ports that is none");
+  return error(ErrorKind::MessageBroken, "the peer's handshake has a list of ports that is none");
 }
 
 Status check_path(const VerbsPath& path, const std::vector<VerbsPort>& dialler,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "common/aligned_bytes.h"
 
 namespace rondo::verbs {
@@ -32,14 +33,14 @@ Status ArrivalOrder::add(size_t pair, Immediate said, uint32_t bytes) {
   const uint64_t write = next + (said.number - next) % Immediate::kNumbers;
   const uint64_t last = next + (pair + pairs - next % pairs) % pairs;
   if (write > last || write - taken_ >= window_.size())
-    return error(Code::RemoteError, "the peer says that it made write {} (modulo {}) instead of {}",
+    return error(ErrorKind::MessageBroken, "the peer says that it made write {} (modulo {}) instead of {}",
                  said.number, Immediate::kNumbers, last);
   PartialWrite& partial = window_[write % window_.size()];
   const size_t part = (pair + pairs - write % pairs) % pairs;
   const bool fits =
       part < said.parts && said.parts <= pairs && (partial.parts == 0 || partial.parts == said.parts);
   if (!fits)
-    return error(Code::RemoteError, "part {} of write {} says that there are {}", part + 1, write,
+    return error(ErrorKind::MessageBroken, "part {} of write {} says that there are {}", part + 1, write,
                  said.parts);
   next_[pair] = write + 1;
   partial.parts = said.parts;

@@ -98,14 +98,14 @@ Outcome run_strands(std::vector<TaskChain> strands, bool blocking) {
   std::vector<Outcome> outcomes(strands.size());
   std::vector<std::thread> threads;
   for (size_t i = 1; i < strands.size() && blocking; ++i)
-    threads.push_back(quiet_thread([&, i] { outcomes[i] = run_here(strands[i]); }));
+    threads.push_back(quiet_thread("rondo-nccl", [&, i] { outcomes[i] = run_here(strands[i]); }));
   if (blocking) {
     outcomes[0] = run_here(strands[0]);
     for (std::thread& thread : threads) thread.join();
     return first_failure(outcomes);
   }
   for (TaskChain& strand : strands)
-    quiet_thread([moved = std::move(strand)] {
+    quiet_thread("rondo-nccl", [moved = std::move(strand)] {
       for (const CommTask& job : moved.jobs) static_cast<void>(carry_out(job));
     }).detach();
   return {ncclInProgress, {}};

@@ -6,8 +6,10 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <algorithm>
+#include <cctype>
 #include <mutex>
 #include <set>
+#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 
 #include "failures.h"
 #include "work.h"
@@ -45,14 +47,29 @@ std::set<RondoBackend*>& registry() {
   return backends;
 }
 
+/// As torch's records of calls have a group's global ranks; a stride of -1: they are not evenly spaced.
+struct GlobalRanks {
+  int first = 0;
+  int stride = 1;
+};
+
+GlobalRanks as_range(const std::vector<int64_t>& ranks) {
+  if (ranks.empty()) return {};
+  GlobalRanks range{static_cast<int>(ranks[0]), ranks.size() > 1 ? static_cast<int>(ranks[1] - ranks[0]) : 0};
+  for (size_t i = 1; i < ranks.size(); ++i)
+    if (ranks[i] - ranks[i - 1] != range.stride) range.stride = -1;
+  return range;
+}
+
 }  // namespace
 
 RondoBackend::RondoBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, milliseconds timeout,
-                           std::string group)
+                           std::string group, std::vector<int64_t> global_ranks)
     : Backend(rank, size),
       store_(std::move(store)),
       options_(c10::make_intrusive<Options>("rondo", timeout)),
       group_(std::move(group)),
+      global_ranks_(std::move(global_ranks)),
       ranks_(std::make_shared<Ranks>(store_, group_, rank, size, timeout)) {
   init();
   const std::lock_guard lock(registry_mutex());
@@ -115,8 +132,12 @@ c10::intrusive_ptr<c10d::Backend> RondoBackend::split(const c10::intrusive_ptr<c
       if (one->store_ == store && one->group_ == opts->group_name)
         return c10::intrusive_ptr<RondoBackend>::reclaim_copy(one);
   }
+  std::vector<int64_t> global_ranks;
+  if (!global_ranks_.empty())
+    for (const int rank : ranks) global_ranks.push_back(global_ranks_[static_cast<size_t>(rank)]);
   return c10::make_intrusive<RondoBackend>(store, static_cast<int>(self - ranks.begin()),
-                                           static_cast<int>(ranks.size()), opts->timeout, opts->group_name);
+                                           static_cast<int>(ranks.size()), opts->timeout, opts->group_name,
+                                           std::move(global_ranks));
 }
 
 void RondoBackend::eagerConnectSingleDevice(at::Device device) { ranks()->on(device); }
@@ -131,6 +152,7 @@ const std::shared_ptr<Ranks>& RondoBackend::ranks() const {
 
 RondoBackend::WorkPtr RondoBackend::submit(CollectiveCall job) {
   const std::shared_ptr<Ranks>& all = ranks();
+  job.timed = is_timed_;
   if (job.device().is_cuda()) {
     if (!coalesced_) {
       std::vector<CollectiveCall> one;
@@ -141,17 +163,45 @@ RondoBackend::WorkPtr RondoBackend::submit(CollectiveCall job) {
     return nullptr;
   }
   if (coalesced_) job.async = true;
-  auto work = c10::make_intrusive<HostWork>(getRank(), std::move(job), ++sequence_, all, lane_);
-  HostWork::start(work);
-  if (coalesced_) coalesced_->started.push_back(work);
-  return work;
+  return recorded(job, [&]() -> WorkPtr {
+    auto work = c10::make_intrusive<HostWork>(getRank(), std::move(job), ++sequence_, all, lane_);
+    HostWork::start(work);
+    if (coalesced_) coalesced_->started.push_back(work);
+    return work;
+  });
 }
 
 RondoBackend::WorkPtr RondoBackend::submit_on_device(std::vector<CollectiveCall> jobs) {
   const c10::Stream stream = stream_for(jobs.front());
   const bool is_message = c10d::isP2POp(jobs.front().type);
-  const uint64_t number = is_message ? 0 : ++sequence_;
-  return DeviceWork::start(getRank(), std::move(jobs), number, ranks(), stream);
+  return recorded(jobs.front(), [&]() -> WorkPtr {
+    const uint64_t number = is_message ? 0 : ++sequence_;
+    return DeviceWork::start(getRank(), std::move(jobs), number, ranks(), stream);
+  });
+}
+
+RondoBackend::WorkPtr RondoBackend::recorded(const CollectiveCall& job,
+                                             const std::function<WorkPtr()>& start) {
+  if (!at::hasCallbacks()) return start();
+  const bool is_message = c10d::isP2POp(job.type);
+  const auto elements = [](const Tensors& tensors) {
+    int64_t sum = 0;
+    for (const at::Tensor& tensor : tensors) sum += tensor.numel();
+    return sum;
+  };
+  std::string name = c10d::opTypeToString(job.type);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::vector<int64_t> no_splits;
+  const GlobalRanks global = as_range(global_ranks_);
+  const at::ScalarType type = !job.inputs.empty()    ? job.inputs.front().scalar_type()
+                              : !job.outputs.empty() ? job.outputs.front().scalar_type()
+                                                     : at::kByte;
+  const auto number = std::make_tuple(static_cast<int64_t>(is_message ? 0 : sequence_ + 1), is_message);
+  RECORD_PARAM_COMMS_DATA_WITH_ASYNC_OP(number, std::make_tuple(getGroupUid(), getGroupDesc()), job.inputs,
+                                        job.outputs, getRank(), std::move(name), elements(job.inputs),
+                                        elements(job.outputs), type, no_splits, no_splits, global.first,
+                                        global.stride, getSize(), job.async);
+  return start();
 }
 
 c10::Stream RondoBackend::stream_for(const CollectiveCall& job) {
@@ -202,11 +252,14 @@ RondoBackend::WorkPtr RondoBackend::submit_message(bool sends, const at::Tensor&
   one.title = sends ? "rondo:send" : peer == RONDO_ANY_SOURCE ? "rondo:recvAnySource" : "rondo:recv";
   (sends ? one.inputs : one.outputs) = {tensor};
   one.timeout = options_->timeout;
+  one.timed = is_timed_;
   const at::Tensor memory = sends ? one.gathered({tensor}) : one.scattered({tensor});
   if (tensor.is_cuda()) return submit(device_message(sends, std::move(one), memory, peer, tag));
   const MessageWork::MessageArgs message{memory, peer, tag};
-  WorkPtr work = sends ? MessageWork::send(getRank(), std::move(one), message, *ranks())
-                       : MessageWork::recv(getRank(), std::move(one), message, *ranks());
+  WorkPtr work = recorded(one, [&]() -> WorkPtr {
+    return sends ? MessageWork::send(getRank(), std::move(one), message, *ranks())
+                 : MessageWork::recv(getRank(), std::move(one), message, *ranks());
+  });
   if (coalesced_) coalesced_->started.push_back(work);
   return work;
 }

@@ -6,6 +6,8 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,9 +28,10 @@ class RondoBackend final : public c10d::Backend {
   using TensorLists = std::vector<Tensors>;
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-  /// Returns once all ranks of the group have joined.
+  /// Returns once all ranks of the group have joined. `global_ranks`: of the group, for profilers; may be
+  /// empty.
   RondoBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, std::chrono::milliseconds timeout,
-               std::string group);
+               std::string group, std::vector<int64_t> global_ranks);
   ~RondoBackend() override;
 
   const std::string getBackendName() const override { return "rondo"; }
@@ -39,6 +42,8 @@ class RondoBackend final : public c10d::Backend {
   uint64_t getSequenceNumberForGroup() override { return sequence_; }
   void setSequenceNumberForGroup() override {}  // all ranks begin at 0
   void setTimeout(std::chrono::milliseconds timeout) override;
+  /// From then on works tell how long they took.
+  void enableCollectivesTiming() override { is_timed_ = true; }
   c10d::ErrorType getError() override;
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                     const std::vector<int>& ranks,
@@ -88,6 +93,8 @@ class RondoBackend final : public c10d::Backend {
   /// The ranks of a call that is about to be made; throws if the group has been shut down.
   const std::shared_ptr<Ranks>& ranks() const;
   WorkPtr submit(CollectiveCall job);
+  /// Makes the call by `start`, and tells torch's profilers its parameters if any of them runs.
+  WorkPtr recorded(const CollectiveCall& job, const std::function<WorkPtr()>& start);
   WorkPtr submit_on_device(std::vector<CollectiveCall> jobs);
   /// The stream of a device call: the caller's own if the caller waits for the call.
   c10::Stream stream_for(const CollectiveCall& job);
@@ -105,6 +112,8 @@ class RondoBackend final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<Options> options_;
   std::string group_;
+  std::vector<int64_t> global_ranks_;
+  std::atomic<bool> is_timed_{false};
   std::shared_ptr<Ranks> ranks_;
   const std::shared_ptr<HostExecutor> lane_ = std::make_shared<HostExecutor>();
   std::atomic<uint64_t> sequence_{0};

@@ -19,7 +19,8 @@ struct CollectiveCall {
   std::vector<at::Tensor> inputs;
   std::vector<at::Tensor> outputs;  // the result of its Work
   std::chrono::milliseconds timeout{0};
-  bool async = true;  // false: the caller waits for it at once
+  bool async = true;   // false: the caller waits for it at once
+  bool timed = false;  // its Work tells how long it took
 
   struct Copy {
     at::Tensor to;

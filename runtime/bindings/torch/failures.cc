@@ -17,8 +17,7 @@ std::exception_ptr failure(rondo_status_t status, const std::string& text, const
     case RONDO_MISMATCH: return make<CollectiveMismatch>("CollectiveMismatch: " + sentence);
     case RONDO_INVALID_ARGUMENT: return make<c10::ValueError>(sentence);
     case RONDO_UNSUPPORTED: return make<c10::NotImplementedError>(sentence);
-    // Scripts and torch's own tests search for " timeout ", with the blanks.
-    case RONDO_TIMEOUT: return make<c10::DistBackendError>("The timeout was reached. " + sentence);
+    case RONDO_TIMEOUT: return make<c10::DistBackendError>(kTimeoutReached + sentence);
     default: return make<c10::DistBackendError>(sentence);
   }
 }

@@ -16,6 +16,9 @@ class CollectiveMismatch : public c10::DistBackendError {
   using c10::DistBackendError::DistBackendError;
 };
 
+/// Begins the text of each timeout. Scripts and torch's own tests search for " timeout ", with the blanks.
+inline constexpr const char* kTimeoutReached = "The timeout was reached. ";
+
 /// `where` names the call, the rank and the group.
 std::exception_ptr failure(rondo_status_t status, const std::string& text, const std::string& where);
 

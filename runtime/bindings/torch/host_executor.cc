@@ -28,7 +28,7 @@ void HostExecutor::push(QueuedCall task, bool waited_for) {
 }
 
 void HostExecutor::need_thread() {
-  if (threads_.size() == away_ && !stop_) threads_.push_back(quiet_thread([this] { loop(); }));
+  if (threads_.size() == away_ && !stop_) threads_.push_back(quiet_thread("rondo-torch", [this] { loop(); }));
   changed_.notify_all();
 }
 

@@ -14,9 +14,10 @@ namespace {
 using Seconds = std::chrono::duration<float>;
 
 c10::intrusive_ptr<RondoBackend> create(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-                                        std::chrono::milliseconds timeout, const std::string& group) {
+                                        std::chrono::milliseconds timeout, const std::string& group,
+                                        std::vector<int64_t> global_ranks) {
   const py::gil_scoped_release released;
-  return c10::make_intrusive<RondoBackend>(store, rank, size, timeout, group);
+  return c10::make_intrusive<RondoBackend>(store, rank, size, timeout, group, std::move(global_ranks));
 }
 
 /// A subclass of DistBackendError, so that handlers of that catch it too.
@@ -45,7 +46,7 @@ PYBIND11_MODULE(_torch, module) {
                                                                                     "ProcessGroupRondo");
   backend
       .def(py::init(&create), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout"),
-           py::arg("group"))
+           py::arg("group"), py::arg("global_ranks") = std::vector<int64_t>())
       // torch calls it at ranks that are not in the new group; there is nothing to do there.
       .def("perform_nocolor_split", [](RondoBackend&, const py::object&) {});
   // Before 2.14 split_group() looks for options to pass on; without any it uses the copy from

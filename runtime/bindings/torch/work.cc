@@ -20,6 +20,30 @@ c10::intrusive_ptr<c10::ivalue::Future> new_future(std::vector<c10::Device> devi
                                                   std::move(devices));
 }
 
+c10::intrusive_ptr<c10::ivalue::Future> new_result() {
+  return c10::make_intrusive<c10::ivalue::Future>(c10::IntType::get());
+}
+
+/// c10d::WorkResult's number for how a call ended.
+int64_t result_of(const std::exception_ptr& failed) {
+  if (!failed) return static_cast<int64_t>(c10d::WorkResult::SUCCESS);
+  try {
+    std::rethrow_exception(failed);
+  } catch (const c10::DistBackendError& error) {
+    const bool is_timeout = std::string_view(error.what_without_backtrace()).starts_with(kTimeoutReached);
+    return static_cast<int64_t>(is_timeout ? c10d::WorkResult::TIMEOUT : c10d::WorkResult::COMM_ERROR);
+  } catch (...) {
+    return static_cast<int64_t>(c10d::WorkResult::UNKNOWN);
+  }
+}
+
+[[noreturn]] void refuse_duration(const char* why) {
+  C10_THROW_ERROR(DistBackendError, std::string("rondo: the duration of a call is not known ") + why);
+}
+
+constexpr const char* kUntimed = "unless its group was told _enable_collectives_timing() before it";
+constexpr const char* kIncomplete = "before it is complete";
+
 HostExecutor::Deadline deadline_of(milliseconds timeout) {
   if (timeout == kNoTimeout) return std::nullopt;
   return HostExecutor::Clock::now() + timeout;
@@ -38,7 +62,8 @@ RondoWork::RondoWork(int rank, const CollectiveCall& job, uint64_t sequence)
       outputs_(job.outputs),
       title_(job.title),
       sequence_(sequence),
-      timeout_(job.timeout) {}
+      timeout_(job.timeout),
+      timed_(job.timed) {}
 
 bool RondoWork::isCompleted() {
   const std::lock_guard lock(mutex_);
@@ -66,20 +91,49 @@ c10::intrusive_ptr<c10::ivalue::Future> RondoWork::getFuture() {
   return future_;
 }
 
+c10::intrusive_ptr<c10::ivalue::Future> RondoWork::getFutureResult() {
+  c10::intrusive_ptr<c10::ivalue::Future> result;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!result_) result_ = new_result();
+    result = result_;
+  }
+  settle();
+  return result;
+}
+
+float RondoWork::getDuration() const {
+  if (!timed_) refuse_duration(kUntimed);
+  const std::lock_guard lock(mutex_);
+  if (!completed_) refuse_duration(kIncomplete);
+  return std::chrono::duration<float, std::milli>(end_ - begin_).count();
+}
+
+void RondoWork::finish_with(std::exception_ptr exception) {
+  if (timed_) end_ = Clock::now();
+  finish(std::move(exception));
+}
+
 bool RondoWork::has_future() const {
   const std::lock_guard lock(mutex_);
-  return future_ != nullptr;
+  return future_ != nullptr || result_ != nullptr;
 }
 
 void RondoWork::settle() {
+  c10::intrusive_ptr<c10::ivalue::Future> future, result;
   {
     const std::lock_guard lock(mutex_);
-    if (!future_ || !completed_ || std::exchange(settled_, true)) return;
+    if (!completed_) return;
+    // Each is completed by one thread.
+    if (future_ && !std::exchange(is_future_settled_, true)) future = future_;
+    if (result_ && !std::exchange(is_result_settled_, true)) result = result_;
   }
+  if (result) result->markCompleted(c10::IValue(result_of(exception_)));
+  if (!future) return;
   if (exception_)
-    future_->setError(exception_);
+    future->setError(exception_);
   else
-    future_->markCompleted(c10::IValue(outputs_));
+    future->markCompleted(c10::IValue(outputs_));
 }
 
 bool RondoWork::end_wait() {
@@ -112,6 +166,7 @@ void HostWork::start(const c10::intrusive_ptr<HostWork>& work) {
 }
 
 bool HostWork::run() {
+  if (is_timed()) begin_timing();
   std::exception_ptr failed;
   try {
     const at::AutoDispatchBelowADInplaceOrView below;
@@ -136,7 +191,9 @@ bool HostWork::wait(milliseconds timeout) {
 // --- MessageWork ---
 
 MessageWork::MessageWork(int rank, CollectiveCall job, std::string where)
-    : RondoWork(rank, job, 0), job_(std::move(job)), where_(std::move(where)) {}
+    : RondoWork(rank, job, 0), job_(std::move(job)), where_(std::move(where)) {
+  if (is_timed()) begin_timing();
+}
 
 MessageWork::~MessageWork() { rondo_request_free(request_); }
 
@@ -208,7 +265,9 @@ DeviceWork::DeviceWork(int rank, const CollectiveCall& first, uint64_t sequence,
     : RondoWork(rank, first, sequence),
       ranks_(std::move(ranks)),
       stream_(stream),
-      done_(stream.device_type()),
+      begun_(stream.device_type(), c10::EventFlag::BACKEND_DEFAULT),
+      done_(stream.device_type(),
+            is_timed() ? c10::EventFlag::BACKEND_DEFAULT : c10::EventFlag::PYTORCH_DEFAULT),
       where_(ranks_->place_of(first.title)),
       waits_on_host_(first.type == c10d::OpType::BARRIER),
       future_(new_future({stream.device()})) {}
@@ -233,6 +292,7 @@ void DeviceWork::issue(std::vector<CollectiveCall>& jobs) {
     given.block(stream_);
   }
   const c10::StreamGuard on_stream(stream_);
+  if (is_timed()) begun_.record(stream_);
   const rondo_comm_t comm = ranks_->on(stream_.device()).within(jobs.front().timeout);
   const rondo_stream_t stream = rondo_cuda_stream(stream_.native_handle());
   for (const CollectiveCall& job : jobs) {
@@ -267,6 +327,16 @@ std::exception_ptr DeviceWork::exception() const {
   const rondo_comm_t comm = ranks_->on(stream_.device()).get();
   rondo_async_error(comm, &failed);
   return failed == RONDO_OK ? nullptr : failure(failed, rondo_last_error(comm), where_);
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> DeviceWork::getFutureResult() {
+  C10_THROW_ERROR(NotImplementedError, where_ + ": no future tells the result of a call on a GPU's stream");
+}
+
+float DeviceWork::getDuration() const {
+  if (!is_timed()) refuse_duration(kUntimed);
+  if (!done_.query()) refuse_duration(kIncomplete);
+  return static_cast<float>(begun_.elapsedTime(done_));
 }
 
 void DeviceWork::synchronize() {
@@ -321,6 +391,27 @@ bool JointWork::wait(milliseconds timeout) {
 
 void JointWork::synchronize() {
   for (const auto& part : parts_) part->synchronize();
+}
+
+float JointWork::getDuration() const {
+  float longest = 0;
+  for (const auto& part : parts_) longest = std::max(longest, part->getDuration());
+  return longest;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> JointWork::getFutureResult() {
+  const auto all = new_result();
+  constexpr auto kSuccess = static_cast<int64_t>(c10d::WorkResult::SUCCESS);
+  if (parts_.empty()) all->markCompleted(c10::IValue(kSuccess));
+  const auto left = std::make_shared<std::atomic<size_t>>(parts_.size());
+  const auto worst = std::make_shared<std::atomic<int64_t>>(kSuccess);
+  for (const auto& part : parts_)
+    part->getFutureResult()->addCallback([all, left, worst](c10::ivalue::Future& one) {
+      int64_t success = kSuccess;
+      worst->compare_exchange_strong(success, one.constValue().toInt());  // the first failure stays
+      if (left->fetch_sub(1) == 1) all->markCompleted(c10::IValue(worst->load()));
+    });
+  return all;
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> JointWork::getFuture() {

@@ -22,6 +22,10 @@ class RondoWork : public c10d::Work {
   std::exception_ptr exception() const override;
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  /// Of a c10d::WorkResult, without an error.
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override;
+  /// In ms; throws if the call was not timed or is not complete.
+  float getDuration() const override;
   uint64_t getSequencenumber() const override { return sequence_; }
   // Not marked `override`: torch 2.11 does not have it.
   std::chrono::milliseconds getTimeout() const { return timeout_; }
@@ -30,8 +34,12 @@ class RondoWork : public c10d::Work {
  protected:
   RondoWork(int rank, const CollectiveCall& job, uint64_t sequence);
 
-  /// Completes it; settle() then runs its future's callbacks.
-  void finish_with(std::exception_ptr exception) { finish(std::move(exception)); }
+  using Clock = std::chrono::steady_clock;
+  /// Called when the call begins, if it is timed.
+  void begin_timing() { begin_ = Clock::now(); }
+  bool is_timed() const { return timed_; }
+  /// Completes it; settle() then runs its futures' callbacks.
+  void finish_with(std::exception_ptr exception);
   void settle();
   bool has_future() const;
   /// Rethrows the failure, if any.
@@ -45,8 +53,10 @@ class RondoWork : public c10d::Work {
   const char* title_;
   uint64_t sequence_;
   std::chrono::milliseconds timeout_;
-  c10::intrusive_ptr<c10::ivalue::Future> future_;  // guarded by mutex_, as is settled_
-  bool settled_ = false;
+  const bool timed_;
+  Clock::time_point begin_, end_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_, result_;  // guarded by mutex_, as are the next two
+  bool is_future_settled_ = false, is_result_settled_ = false;
 };
 
 /// A collective on the host, run by a HostExecutor.
@@ -107,12 +117,14 @@ class DeviceWork final : public RondoWork {
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override;
+  float getDuration() const override;
 
  private:
   void issue(std::vector<CollectiveCall>& jobs);
   std::shared_ptr<Ranks> ranks_;
   c10::Stream stream_;
-  c10::Event done_;
+  c10::Event begun_, done_;
   std::string where_;
   bool waits_on_host_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
@@ -128,6 +140,9 @@ class JointWork final : public RondoWork {
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override;
+  /// That of its longest part.
+  float getDuration() const override;
 
  private:
   std::vector<c10::intrusive_ptr<c10d::Work>> parts_;

@@ -36,11 +36,13 @@ typedef struct {
   int root;               /**< The root's rank, for collectives that have one. */
   int group; /**< For algorithms over levels: consecutive ranks that are close to one another, such as
                   those of a host; 1: all are alike. */
+  const int* weights; /**< How many equal parts of a vector each rank of a group carries between groups:
+                           as many numbers as a group has ranks, 1 to 64 each; NULL: one part each. */
 } rondo_plan_call_t;
 
 /** A ::rondo_plan_call_t of all_reduce with every other setting at its default. */
 #define RONDO_PLAN_CALL_INITIALIZER \
-  { sizeof(rondo_plan_call_t), "all_reduce", 2, 0, 1 }
+  { sizeof(rondo_plan_call_t), "all_reduce", 2, 0, 1, NULL }
 
 /** The plan of an algorithm of the table.
  * @param[out] plan the plan; NULL on failure

@@ -5,7 +5,8 @@
  *
  * Conventions
  * - Every function returns a ::rondo_status_t; 0 (::RONDO_OK) is success. rondo_last_error() returns
- *   a sentence that names the rank, the call and the cause.
+ *   a sentence that names the rank, the call and the cause, and ends with the id of its kind, as in
+ *   "... [R0203]": `rondo-explain R0203` and docs/troubleshooting.md say what to do.
  * - Counts are numbers of elements of the given data type, never bytes, and may exceed 2^31. A count
  *   of 0 is legal everywhere; the buffers may then be NULL.
  * - `stream` selects how a call runs. NULL: on the caller's thread, returning when it is done. A queue
@@ -22,9 +23,9 @@
  *   `recvbuf == sendbuf + rank * count` (elements; the _v forms use their displacements, and
  *   all_to_all_v in place has the same counts and displacements for both buffers). Any other overlap
  *   of the two buffers is an error.
- * - Threads: only one thread at a time may use a communicator, except that any thread may call
- *   rondo_abort(), rondo_async_error() and rondo_last_error() at any time. Different threads may use
- *   different communicators concurrently.
+ * - Threads: only one thread at a time may use a communicator, except for rondo_abort(),
+ *   rondo_async_error(), rondo_last_error() and others whose comment says "any thread". Different threads
+ *   may use different communicators concurrently.
  * - All ranks of a communicator make the same calls in the same order. Ranks that disagree
  *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
  *   ranks and both calls.
@@ -167,12 +168,16 @@ RONDO_API rondo_status_t rondo_split(rondo_comm_t comm, int color, int key, rond
  * @param[out] newcomm the duplicate */
 RONDO_API rondo_status_t rondo_duplicate(rondo_comm_t comm, rondo_comm_t* newcomm);
 
+/** For rondo_shrink(): leaves out the ranks that rondo_gone_ranks() names. */
+#define RONDO_THE_GONE (-1)
+
 /** Makes a communicator of the remaining ranks, even after a rank has died or @p comm has failed or was
  * aborted. Every rank that is not excluded makes the call, with the same list; excluded ranks do not. All
  * calls on @p comm must be complete; it is left unchanged and must still be freed with rondo_destroy().
  * @param comm the communicator whose ranks to use
  * @param excluded ranks to leave out; the others keep their order
- * @param nexcluded number of ranks in @p excluded
+ * @param nexcluded number of ranks in @p excluded. ::RONDO_THE_GONE: @p excluded is not used, and all ranks
+ * that live make the call; if one of them dies meanwhile, the others go on without it
  * @param[out] newcomm the new communicator; NULL on failure
  * @param config settings, or NULL for those of @p comm
  * @return ::RONDO_REMOTE_ERROR if a rank that was not excluded is known to be dead, ::RONDO_TIMEOUT if one
@@ -192,7 +197,8 @@ RONDO_API rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, in
  * @param comm the communicator
  * @return ::RONDO_TIMEOUT if a rank has not finalized; the text names it and says what it is doing.
  *   ::RONDO_MISMATCH if a message was not received, or a send of this rank that its receiver has to take part
- *   in was not complete; the text names both ranks */
+ *   in was not complete; the text names both ranks. A message that fits in one slot, from a rank of this
+ * process from which this rank has never received, may go unnoticed */
 RONDO_API rondo_status_t rondo_finalize(rondo_comm_t comm);
 
 /** Changes the deadline of later calls. Calls already waiting may keep theirs. Any thread may call this.
@@ -242,7 +248,8 @@ RONDO_API rondo_status_t rondo_device(rondo_comm_t comm, int* device);
  * @param[out] device the thread's current device, or else the first; -1 if this process sees none */
 RONDO_API rondo_status_t rondo_current_device(int* device);
 
-/** A sentence that describes the last error.
+/** A sentence that describes the last error, with the id of its kind at the end: "[R0203]". Ids keep their
+ * meaning in later versions, in which an error may have a more specific one; programs decide by status codes.
  * @param comm a communicator, or NULL for the last error of any call by this thread; an error returned to
  * this thread by a function without a communicator that ends calls (rondo_group_end(), rondo_group_cancel(),
  * and those that wait for a queue, ask about it or destroy it) counts for every communicator
@@ -273,6 +280,22 @@ RONDO_API rondo_status_t rondo_transport(rondo_comm_t comm, int peer, const char
  * @param comm the communicator
  * @param[out] status ::RONDO_OK, or the first error, which is sticky */
 RONDO_API rondo_status_t rondo_async_error(rondo_comm_t comm, rondo_status_t* status);
+
+/** The ranks that are known here to have died or left. After a call has failed with ::RONDO_REMOTE_ERROR
+ * because of a death, that rank is among them; others may not know of it yet. A rank that is only late, or
+ * stopped, is not gone. Any thread.
+ * @param comm the communicator, also one that has failed
+ * @param[out] ranks room for as many as @p comm has ranks; they are in ascending order
+ * @param[out] nranks how many there are */
+RONDO_API rondo_status_t rondo_gone_ranks(rondo_comm_t comm, int* ranks, int* nranks);
+
+/** Writes the latest 256 calls of each of this process's communicators to a file, as happens by itself once a
+ * communicator fails if RONDO_FLIGHT_FILE is set; `rondo-flight` makes one story of the files of all ranks.
+ * Waits for no rank and disturbs no call. Any thread.
+ * @param file its path; %h in it stands for the host's name, %p for the process id, %r for the rank in the
+ *   process's first communicator, %% for a percent sign. An existing file is replaced. NULL: the file that
+ *   RONDO_FLIGHT_FILE named when a communicator was last created */
+RONDO_API rondo_status_t rondo_write_flight_file(const char* file);
 /** @} */
 
 /** @name Types and operations
@@ -341,7 +364,8 @@ RONDO_API rondo_status_t rondo_type_create(size_t bytes, rondo_type_t* type);
 RONDO_API rondo_status_t rondo_type_destroy(rondo_type_t type);
 
 /** A user-defined reduction: accumulator[i] = accumulator[i] (op) operand[i] for count elements. It
- * must be associative. It runs on a thread that makes a call with it, or on a queue's thread.
+ * must be associative. It runs on a thread that makes a call with it, or on a queue's thread. Elements may be
+ * in Rondo's own memory, which is aligned for max_align_t at most (16 bytes): copy those that need more.
  * @param accumulator left operand and result
  * @param operand right operand
  * @param count number of elements

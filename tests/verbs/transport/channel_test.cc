@@ -175,7 +175,7 @@ TEST_CASE("credits whose messages are lost with their paths hold back no later o
           Channels ends = connected_channels();
           const Status lost = error(Code::RemoteError, "the path is lost");
           uint64_t sent = 0;
-          for (uint32_t i = 0; i <= verbs::PairSet::kMaxCreditWrites; ++i) {
+          for (uint32_t i = 0; i <= verbs::PairSet::max_credit_writes(kLayout); ++i) {
             send(ends.one, kBytes, sent);
             send(ends.one, kBytes, sent + 1);
             require(wait_until([&] { return ends.one.flushed(); }, Deadline::in_ms(20'000)), "not flushed");

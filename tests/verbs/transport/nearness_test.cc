@@ -63,6 +63,12 @@ std::string log_of_ends(const TwoNodes& host, const std::string& devices,
   });
 }
 
+UsableFabrics taken_fabrics() {
+  auto found = UsableFabrics::find();
+  test::require(found.ok(), found.status().message());
+  return found.take();
+}
+
 bool uses(const std::string& log, const std::string& port) {
   return log.find("rank 1 is reached by " + port + " ") != std::string::npos;
 }
@@ -161,6 +167,26 @@ TEST_CASE("a rank with a GPU uses the port below the same root of the PCI bus") 
     INFO(log);
     CHECK(uses(log, "rondo_" + node + ":1"));
   }
+}
+
+TEST_CASE("a rank says which ports are near its GPU, and how fast they are, unless ports share a number") {
+  const TwoNodes host({0, 1});
+  const auto said = [&](const std::string& gpu, const char* ports) {
+    const std::string log = log_of({{"_DEVICES", "roce:2:200,roce:1:400"}, {"_SYS", host.path()}}, [&] {
+      ::setenv("SYSFS_PATH", host.path().c_str(), 1);
+      if (ports != nullptr) ::setenv("NCCL_IB_HCA", ports, 1);
+      const Fabrics fabrics = taken_fabrics().of_rank(gpu);
+      const Transport& row = *transport_by_name("verbs").value();
+      const NearPorts near = fabric_ports(row, fabrics);
+      rondo::log().warn("said: {} of {}, {} in all", near.rails, near.rate_Gbps,
+                        fabric_rate_Gbps(row, fabrics));
+    });
+    return log.substr(log.find("said: "));
+  };
+  CHECK(said("0000:02:00.0", nullptr) == "said: 3 of 200, 400 in all\n");
+  CHECK(said("0001:02:00.0", nullptr) == "said: 4 of 400, 400 in all\n");
+  CHECK(said("0001:02:00.0", "rondo_0:1,rondo_1:1") == "said: 4 of 400, 400 in all\n");
+  CHECK(said("0001:02:00.0", "rondo_0:1:7,rondo_1:1:7") == "said: 0 of 0, 400 in all\n");
 }
 
 TEST_CASE("ranks take ports of equal distance in turn") {

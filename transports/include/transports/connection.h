@@ -66,7 +66,8 @@ class Connection {
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
   /// Makes progress on pending sends; true once they need nothing more from this end: all bytes have left,
-  /// and the peer has read all posted memory. May stay false until the other end has connected.
+  /// and the peer has read all posted memory. May stay false until the other end has connected. Also called
+  /// after the last release() of a long message: its sender may wait to hear of it.
   virtual bool flushed() = 0;
 
   /// The oldest slot that has arrived and has not been released, if any.

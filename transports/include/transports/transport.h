@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,12 +19,21 @@
 
 namespace rondo {
 
-/// The networks, other than those of IP, over which a process can connect to others. Travels as it is.
+/// The ports of its host that a rank's connections use, each for an equal part of what they send.
+struct NearPorts {
+  static constexpr int kMax = 32;
+  uint32_t rails = 0;      // bit i: port i of the host; 0: unknown
+  uint32_t rate_Gbps = 0;  // of each; of the slowest, if they differ
+};
+
+/// The networks, other than those of IP, over which a rank can connect to others. Travels as it is.
 struct Fabrics {
   static constexpr int kMaxBits = 16;       // of one transport
   static constexpr int kMaxTransports = 4;  // that have any
   uint64_t bits = 0;
-  std::array<uint16_t, kMaxTransports> rates_Gbps{};  // of the transports that have bits; 0: unknown
+  // Of the transports that have bits:
+  std::array<uint16_t, kMaxTransports> rates_Gbps{};  // of a connection; 0: unknown
+  std::array<NearPorts, kMaxTransports> ports{};
 };
 
 /// What every rank knows about every other: ranks of one host have equal `host`, ranks of one process are
@@ -31,7 +41,7 @@ struct Fabrics {
 struct Endpoint {
   uint64_t host = 0;
   uint64_t process = 0;
-  Fabrics fabrics;  // as usable_fabrics() says; not compared
+  Fabrics fabrics;  // as UsableFabrics says; not compared
   friend bool operator==(const Endpoint& a, const Endpoint& b) {
     return a.host == b.host && a.process == b.process;
   }
@@ -100,9 +110,16 @@ struct Transport {
   /// Starts connecting. Until the other end has connected, the connection has no free slot and nothing to
   /// peek at. Takes ownership of the link.
   Result<std::unique_ptr<Connection>> (*connect)(std::unique_ptr<Link> link, const ConnectionParams& params);
+  /// What connections of a rank use.
+  struct RankFabrics {
+    uint16_t rate_Gbps = 0;  // of a connection; 0: unknown
+    NearPorts ports;
+  };
   struct OwnFabrics {
-    uint64_t bits = 0;       // from bit 0 on
-    uint16_t rate_Gbps = 0;  // of the port that this thread's connections use; 0: unknown
+    uint64_t bits = 0;  // from bit 0 on
+    /// Of a rank whose GPU has that PCI bus id or, if it is empty, of the calling thread. Null: nothing is
+    /// known. Reads small files.
+    std::function<RankFabrics(const std::string& gpu)> of_rank = nullptr;
   };
   /// The fabrics of this process; null: it needs none. May take long: opens devices. An error: a setting is
   /// wrong. Ends with a bit in common may still find that they cannot be connected
@@ -120,9 +137,21 @@ const Transport* automatic_transport(const Endpoint& a, const Endpoint& b,
                                      std::span<const Transport> among = transports());
 
 /// Those of all transports, for Endpoint::fabrics.
-Result<Fabrics> usable_fabrics();
-/// The rate at which a process with these can connect to others over the transport; 0: unknown.
+class UsableFabrics {
+ public:
+  /// Of a process that uses none.
+  UsableFabrics() = default;
+  static Result<UsableFabrics> find();
+  /// See OwnFabrics::of_rank.
+  Fabrics of_rank(const std::string& gpu) const;
+
+ private:
+  std::array<Transport::OwnFabrics, Fabrics::kMaxTransports> own_;
+};
+/// The rate at which a rank with these can connect to others over the transport; 0: unknown.
 uint16_t fabric_rate_Gbps(const Transport& transport, const Fabrics& fabrics);
+/// The ports by which it does.
+NearPorts fabric_ports(const Transport& transport, const Fabrics& fabrics);
 
 /// Looks up a transport; if unknown, InvalidArgument that lists the names.
 Result<const Transport*> transport_by_name(std::string_view name);

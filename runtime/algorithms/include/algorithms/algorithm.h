@@ -148,6 +148,9 @@ struct Algorithm {
   /// Only for ranks in groups (Shape::levels). A row of the table builds for groups of consecutive ranks, and
   /// is relabelled for others: see follows_order().
   bool for_groups = false;
+  /// Whether the ranks at each place of the groups carry a share of the data between them, of vectors as
+  /// Shape::weights says.
+  bool has_shares = false;
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
   /// Whether a rank connects with all others, or with one in each group, as n grows. The other rows connect

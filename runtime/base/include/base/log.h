@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log: to standard error, at the level of RONDO_LOG (or, if that is not set, NCCL_DEBUG). Any thread. It
-// is written by spdlog, whose headers are hidden here because they cost every file that includes them a
-// second to compile.
+// The log: to standard error or the file of RONDO_LOG_FILE, at the level of RONDO_LOG (or, if that is not
+// set, NCCL_DEBUG). Any thread. It is written by spdlog, whose headers are hidden here because they cost
+// every file that includes them a second to compile.
 #pragma once
 
 #include <fmt/core.h>
@@ -37,6 +37,9 @@ class Log {
 
 /// The process's log.
 inline Log log() { return {}; }
+
+/// Re-reads where the log goes from the environment; InvalidArgument if RONDO_LOG_FILE has unknown marks.
+Status read_log_file();
 
 /// Re-reads the level from the environment; InvalidArgument if RONDO_LOG is not a level. Until the first
 /// call, and after an error, the log shows at least warnings.

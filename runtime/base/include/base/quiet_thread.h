@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's own threads, on which the host program's signal handlers must not run. Any thread.
+// The library's own threads: they have names, for debuggers and top -H, and the host program's signal
+// handlers must not run on them. Any thread.
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
 
+#include <cstddef>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/error_kinds.h"
 #include "base/status.h"
 
 namespace rondo {
@@ -28,19 +32,24 @@ class NoSignals {
   sigset_t before_;
 };
 
-template <class Body>
-std::thread quiet_thread(Body&& body) {
+/// `name`: a literal, "rondo-...".
+template <size_t kNameBytes, class Body>
+std::thread quiet_thread(const char (&name)[kNameBytes], Body&& body) {
+  static_assert(kNameBytes <= 16, "the kernel keeps 15 characters");
   const NoSignals quiet;
-  return std::thread(std::forward<Body>(body));
+  return std::thread([&name, body = std::forward<Body>(body)]() mutable {
+    ::pthread_setname_np(::pthread_self(), name);
+    body();
+  });
 }
 
 /// SystemError if the process cannot create another thread.
-template <class Body>
-Result<std::thread> try_quiet_thread(Body&& body) {
+template <size_t kNameBytes, class Body>
+Result<std::thread> try_quiet_thread(const char (&name)[kNameBytes], Body&& body) {
   try {
-    return quiet_thread(std::forward<Body>(body));
+    return quiet_thread(name, std::forward<Body>(body));
   } catch (const std::system_error& failure) {
-    return system_error("cannot start a thread", failure.code().value());
+    return system_error("cannot start a thread", failure.code().value(), ErrorKind::TooManyThreads);
   }
 }
 

@@ -17,6 +17,13 @@ namespace rondo {
 // X(enumerator, variable, meaning)
 #define RONDO_SETTINGS(X)                                                                                  \
   X(Log, "RONDO_LOG", "log level: trace, debug, info, warn, error or off, in any case")                    \
+  X(LogFile, "RONDO_LOG_FILE", "a file for the log; %h is the host's name, %p the process id")             \
+  X(FlightFile, "RONDO_FLIGHT_FILE", "a file for the latest calls if one fails; %r is the rank")           \
+  X(Stacks, "RONDO_STACKS", "0: errors and files do not say where the program is")                         \
+  X(Metrics, "RONDO_METRICS", "a file for counts of calls, bytes and failures in Prometheus's format")     \
+  X(Ps, "RONDO_PS", "0: this process does not answer rondo-ps")                                            \
+  X(Trace, "RONDO_TRACE", "a file for a timeline of all calls, for Perfetto and rondo-trace")              \
+  X(TraceBytes, "RONDO_TRACE_BYTES", "the limit of that file's size, as in 1G")                            \
   X(NcclDebug, "NCCL_DEBUG", "log level if RONDO_LOG is not set, by NCCL's names")                         \
   X(Timeout, "RONDO_TIMEOUT", "deadline of a call, in seconds")                                            \
   X(InitTimeout, "RONDO_INIT_TIMEOUT", "how long start-up waits for all ranks, in seconds")                \

@@ -46,6 +46,8 @@ class Membership {
   /// Whether that rank is in this process; on this host.
   bool is_here(int rank) const { return peer(rank).is_beside(peer(self_)); }
   bool is_on_this_host(int rank) const { return peer(rank).endpoint.host == peer(self_).endpoint.host; }
+  /// Those that are known here to have died or left, ascending.
+  std::vector<int> gone_ranks() const;
   /// This rank's GPU; -1: it uses none.
   int device() const { return device_of(self_); }
   int device_of(int rank) const { return peer(rank).device.ordinal; }

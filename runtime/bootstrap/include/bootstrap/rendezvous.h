@@ -37,6 +37,8 @@ struct UniqueId {
 Result<UniqueId> start_root(int64_t timeout_ms);
 /// Ends it, if it is in this process: no rank will join.
 void end_root(const UniqueId& id);
+/// The same, because rank `rank`, of this process, cannot join: the others get the cause.
+void fail_root(const UniqueId& id, int rank, const Status& cause);
 
 /// The unique id at one rank, and the handle that keeps it available to others until this rank has joined.
 struct RendezvousResult {

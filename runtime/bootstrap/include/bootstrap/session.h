@@ -57,6 +57,7 @@ class Session {
     std::vector<int> ranks;  // of the session, by the communicator's ranks
     std::shared_ptr<CommState> health;
     std::shared_ptr<FlightRecorder> recorder;
+    std::string transports;  // "shm to 3 ranks"
     bool finished = false;
   };
   void attach(Attachment attachment);
@@ -71,11 +72,14 @@ class Session {
   std::optional<uint32_t> last_call(int rank, uint64_t communicator);
   /// This rank makes no more calls on the communicator.
   void finish(uint64_t communicator);
-  /// This rank called rondo_leave() on the communicator, which it had finished. Ranks that ask about it are
-  /// told, also after detach(). `latest`: the sequence number of its last call.
+  /// This rank calls rondo_leave() on the communicator and makes no more calls on it. Ranks that ask about it
+  /// are told, also after detach(). `latest`: the sequence number of its last call.
   void leave(uint64_t communicator, uint32_t latest);
   /// True if every other attached communicator has finished.
   bool is_last(uint64_t communicator);
+
+  /// This rank has joined but cannot start: the others get the cause.
+  void give_up(const Status& cause);
 
   /// Sends the notice to every rank.
   void notify(const FailureNotice& notice);

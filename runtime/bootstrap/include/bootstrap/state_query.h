@@ -14,6 +14,7 @@ class Session;
 struct PeerState {
   static constexpr uint64_t kUnknownSent = UINT64_MAX;
   static constexpr uint32_t kNeverMoved = UINT32_MAX;
+  static constexpr uint32_t kCalls = 16;  // the latest of those that a FlightRecorder has
 
   uint32_t known = 0;        // 0: it has no such communicator (yet, or any more)
   uint32_t left = 0;         // 1: it had such a communicator, and called rondo_leave()
@@ -24,7 +25,7 @@ struct PeerState {
   uint32_t elsewhere = 0;  // 1: its process is in a call on another communicator, or is waiting to finish one
   uint32_t moved_ms = kNeverMoved;  // since something that it waits for has moved
   uint64_t sent = 0;  // once finished: the number of messages it has sent to the asker, if still known
-  std::array<Signature, FlightRecorder::kRemembered> calls;
+  std::array<Signature, kCalls> calls;
   PendingMessages messages;  // that it waits for; once finished: sends that it ended
 
   /// `asker`: a rank of the communicator, or -1.

@@ -57,6 +57,8 @@ struct Call {
   size_t unit_bytes() const { return reduces(kind) || type.built_in() ? type.bytes : 1; }
   /// As sent in slot headers; the communicator fills in sequence and plan.
   Signature signature() const;
+  /// `count`; of all_to_all_v, the elements that this rank sends to all ranks.
+  size_t own_elements() const;
   /// Bytes of a rank's vector, the longer of input and output; nullopt unless every rank knows it. The choice
   /// of an algorithm may depend on it.
   std::optional<size_t> vector_bytes(int nranks) const;

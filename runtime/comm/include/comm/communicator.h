@@ -26,6 +26,7 @@ namespace rondo {
 namespace device {
 enum class Protocol : uint8_t;
 }
+class CauseSearch;
 class CommTopology;
 class ConnectionExecutor;
 class GpuCalls;
@@ -105,6 +106,8 @@ class Communicator {
   std::span<const Executor> executors() const { return executors_; }
   /// Set while one of its waits is diagnosed: with many of them, one at a time is enough. Any thread.
   std::atomic<bool>& is_diagnosing() { return is_diagnosing_; }
+  /// Of its first connection that breaks. Any thread.
+  CauseSearch& cause_search() { return *cause_search_; }
   /// Parameters of its connections.
   const ConnectionParams& params() const { return params_; }
   /// Those of connections between GPUs, which have no reader's cache that would justify a longer ring.
@@ -112,6 +115,8 @@ class Communicator {
 
   /// The name of the transport to that rank; "self" for the own one. Any thread.
   Result<const char*> transport_to(int rank) const;
+  /// "shm to 3 ranks, tcp to 4 ranks"; "none" without other ranks. Any thread.
+  std::string transports_text() const;
 
   /// A communicator's calls run in the order in which they were issued, on any threads.
   uint64_t take_turn() { return next_turn_++; }
@@ -131,8 +136,8 @@ class Communicator {
   /// quiesce(); then, if this is the rank's last communicator, waits for the other ranks to finish it; then
   /// checks for calls that only some ranks made.
   Status finalize();
-  /// The part of finalize() that waits for no other rank.
-  Status quiesce();
+  /// The part of finalize() that waits for no other rank. `leaves`: by leave().
+  Status quiesce(bool leaves = false);
   bool finalized() const { return finalized_; }
   /// Whether only quiesce() was called.
   bool only_quiesced() const { return finalized_ && !ended_; }
@@ -169,6 +174,7 @@ class Communicator {
   std::shared_ptr<Requests> requests_;
   Registrations registrations_;
   std::atomic<bool> is_diagnosing_{false};
+  const std::unique_ptr<CauseSearch> cause_search_;
   MessageNotes unsent_;  // sends that finalize() ended
   uint32_t sequence_ = 0;
   std::unique_ptr<GpuCalls> gpu_calls_;

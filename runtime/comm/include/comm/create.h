@@ -31,4 +31,7 @@ Result<CommunicatorPtr> split(Communicator& parent, int color, int key, Communic
 Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> excluded,
                                Communicator::Options options);
 
+/// Excludes the ranks that are gone; tries again if another one is found to be gone meanwhile.
+Result<CommunicatorPtr> shrink_to_living(Communicator& parent, Communicator::Options options);
+
 }  // namespace rondo

@@ -32,11 +32,21 @@ struct DesyncReport {
   Status departed;    // not Ok: an awaited rank has left
   Status elsewhere;   // not Ok: it waits in a call on another communicator, which this rank has not made
   std::string cause;  // a sentence about the rank at the end of the chain
+  ErrorKind kind{};   // what `cause` is an instance of; 0: it explains nothing
   ChainEnd end = ChainEnd::Unknown;
+  int late = -1;  // the rank of which `cause` says that it is in no call; -1: none
 };
 
 /// `interrupt`: ends it early.
 DesyncReport diagnose(const Membership& membership, const PendingWait& wait, const Interrupt& interrupt = {});
+
+/// The same for a wait that has reached its deadline: `cause` also says where the late rank's program is.
+DesyncReport last_diagnosis(const Membership& membership, const PendingWait& wait,
+                            const Interrupt& interrupt = {});
+
+/// "; its program is in train.py:214 (step)"; empty if that does not become known.
+std::string where_text(const Membership& membership, int rank, const Deadline& deadline,
+                       const Interrupt& interrupt);
 
 /// The first recorded call about which this rank and `rank` disagree; Ok if there is none or `rank` does not
 /// answer.

@@ -22,7 +22,7 @@ class ConnectionExecutor {
     std::vector<int> locality_order;  // of ranks connected by a network; empty: order makes no difference
     size_t max_cached_bytes = 0;      // the longest vector whose results stay in the caches
   };
-  /// A Schedule bound to connections, and what carries it out: one for all lengths, types and operations.
+  /// A Schedule for connections, and what carries it out: one for all lengths, types and operations.
   struct BoundSchedule;
 
   /// The connections must outlive it.
@@ -35,7 +35,7 @@ class ConnectionExecutor {
   const ConnectionTerms& terms() const { return terms_; }
   int rank() const { return rank_; }
   int nranks() const { return terms_.links.nranks; }
-  /// Makes missing connections.
+  /// Makes missing connections and does not wait for them: `awaited` of the result says whether it is bound.
   Result<BoundSchedule*> bound(const Algorithm& algorithm, const Shape& shape);
   /// The current call's scratch memory; kept for the next call.
   std::byte* scratch(size_t bytes);

@@ -3,6 +3,7 @@
 // thread; a connection itself belongs to the thread that carries out the plan or the messages.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -12,12 +13,11 @@
 #include <tuple>
 #include <vector>
 
+#include "base/background.h"
 #include "bootstrap/membership.h"
 #include "transports/transport.h"
 
 namespace rondo {
-
-class Connecting;
 
 class ConnectionTable {
  public:
@@ -25,10 +25,12 @@ class ConnectionTable {
   ConnectionTable(MembershipPtr membership, const Transport* forced, const ConnectionParams& params);
   ~ConnectionTable();
 
-  /// The connection of a Schedule's lane; waits until the peer's process answers.
+  /// The connection of a Schedule's lane. Does not wait: null while it is being made, to be asked again.
   Result<Connection*> lane(int peer, uint16_t port);
-  /// The connection for user messages from `source` to `destination`, one of which is the own rank. Does not
-  /// wait: null while it is being made, to be asked again.
+  /// The same, but waits until the peer's process answers.
+  Result<Connection*> awaited_lane(int peer, uint16_t port);
+  /// The connection for user messages from `source` to `destination`, one of which is the own rank. Like
+  /// lane().
   Result<Connection*> messages(int source, int destination);
 
   /// A Link for memory that the two ranks' GPUs share.
@@ -49,9 +51,14 @@ class ConnectionTable {
   Status check_nothing_left() const;
 
  private:
-  ConnectionKey key(int dialler, int acceptor, uint16_t port) const;
   using Ends = std::tuple<int, int, uint16_t>;  // dialler, acceptor and port
   using Made = Result<std::unique_ptr<Connection>>;
+  using Connecting = Background<Made>;
+  ConnectionKey key(int dialler, int acceptor, uint16_t port) const;
+  Ends lane_ends(int peer, uint16_t port) const {
+    return {std::min(peer, self()), std::max(peer, self()), port};
+  }
+  Result<Connection*> made_without_waiting(const Ends& ends);
   bool may_wait(const Ends& ends) const;
   Made connect(const Ends& ends);
   Made until_it_answers(const std::function<Made()>& connect) const;
@@ -62,6 +69,9 @@ class ConnectionTable {
                              const Status& refusal);
   void note_fallback(const Ends& ends, const Transport& used, const Status& refusal);
 
+  Status check_no_arrival(int peer) const;
+  Status never_received(int peer) const;
+
   int self() const { return membership_->rank(); }
 
   const MembershipPtr membership_;
@@ -70,7 +80,7 @@ class ConnectionTable {
   std::atomic<bool> closing_{false};  // connections are not waited for any more
   mutable std::mutex mutex_;          // guards connections_ and connecting_
   std::map<Ends, std::unique_ptr<Connection>> connections_;
-  std::map<Ends, std::unique_ptr<Connecting>> connecting_;  // those of messages that are being made
+  std::map<Ends, std::unique_ptr<Connecting>> connecting_;  // those that are being made
   mutable std::mutex fallback_mutex_;          // guards fallbacks_; taken after mutex_, if both are
   std::map<int, const Transport*> fallbacks_;  // by peer: what is used because better ones were refused
 };

@@ -29,6 +29,7 @@ enum class MessageType : uint32_t {
   Farewell,       // to a neighbour: acknowledges that it is leaving
   Sounding,       // along the tree: collects pending notices
   Sounded,        // back: only what has arrived before this
+  Place,          // to a query: where this rank's program is
 };
 
 struct ControlMessage {

@@ -53,6 +53,7 @@ enum class ConnectKind : uint32_t {
   Data,      // a socket of a transport's connection
   Inquiry,   // a state query
   Meet,      // a process asks rank 0 for the unique id
+  Place,     // a query of where the rank's program is
 };
 
 struct ConnectRequest {
@@ -87,8 +88,9 @@ enum class Contact {
 
 /// Dials the addresses in turn until one answers. Tries all of them again while one is silent or hangs up
 /// without an answer: a listener flooded by strangers, or short of descriptors, may drop a rank as well. One
-/// that does so until the deadline is there, so that is a Timeout. `contact` becomes the furthest that any
-/// attempt got.
+/// that does so until the deadline is there, so that is a Timeout. Addresses that do not take a connection
+/// are given up a tenth of the time before: this rank knows the cause, and others, which know only that it is
+/// late, may have the same deadline. `contact` becomes the furthest that any attempt got.
 Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& credentials,
                     const ConnectRequest& purpose, const Deadline& deadline, const Interrupt& interrupt,
                     Contact* contact = nullptr);

@@ -35,9 +35,12 @@ struct Address {
 /// The addresses of a host name or number; an error that names it if there are none.
 Result<std::vector<IpAddress>> resolve(const std::string& host);
 
+inline constexpr int kMaxBacklog = 4096;
+
 /// A listening TCP socket on all addresses, IPv6 and IPv4; port 0: any. Sets `port`.
 Result<Fd> listen_tcp(uint16_t& port);
-Result<Fd> listen_unix(const std::string& name);
+/// `backlog`: how many connections may wait to be accepted.
+Result<Fd> listen_unix(const std::string& name, int backlog = kMaxBacklog);
 /// A pending connection and its source address, or an invalid Fd if there is none.
 Fd accept_pending(const Fd& listener, Address& from);
 

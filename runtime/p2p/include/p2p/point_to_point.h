@@ -37,6 +37,7 @@ struct SendRequest {
   int peer = 0;
   int tag = 0;
   size_t ready = SIZE_MAX;  // bytes that may be sent now; only grows
+  int64_t began_ns = 0;     // for the trace; 0: it is not traced
   // Maintained by the engine.
   uint64_t id = 0;  // 0: not started
   size_t sent = 0;
@@ -50,13 +51,15 @@ struct RecvRequest {
   std::byte* data = nullptr;
   size_t capacity = 0;  // bytes
   uint32_t type_bytes = 1;
-  int peer = 0;        // or kAny
-  int tag = 0;         // or kAny
-  bool exact = false;  // a shorter message is an error
+  int peer = 0;          // or kAny
+  int tag = 0;           // or kAny
+  bool exact = false;    // a shorter message is an error
+  int64_t began_ns = 0;  // for the trace; 0: it is not traced
   // Maintained by the engine; `source`, `got_tag` and `bytes` describe the received message.
   int source = kAny;
   int got_tag = kAny;
   size_t bytes = 0;
+  uint64_t number = 0;  // 1-based, of the messages from its source; 0: from this rank itself
   uint64_t id = 0;
   uint64_t offer = 0;  // of its sender, from which the data is fetched; 0: none
   size_t arrived = 0;

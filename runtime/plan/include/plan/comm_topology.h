@@ -17,6 +17,7 @@
 namespace rondo {
 
 struct LinkModel;
+struct NicShares;
 struct PeerInfo;
 class Session;
 
@@ -56,6 +57,7 @@ class CommTopology {
   const Transport& farthest() const { return one_host() ? within_host_ : between_hosts_; }
   size_t max_ranks_of_a_host() const;
   double sharing() const;  // see LinkModel
+  NicShares nic_shares_of(const LinkModel& links) const;
 
   const Transport& within_host_;
   const Transport& between_hosts_;

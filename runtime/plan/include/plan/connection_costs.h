@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/executor.h"
+#include "plan/nic_shares.h"
 #include "transports/link_cost.h"
 
 namespace rondo {
@@ -24,6 +25,7 @@ struct LinkModel {
                                       // next smaller level
   std::vector<int> host_sizes = {};   // how many ranks each has, in `order`; empty: groups were requested
   LinkCost within_hosts = {};         // between ranks of a host, whatever its size
+  NicShares shares = {};              // of hosts that are groups
 
   /// With hosts as groups if their sizes differ, or if their ranks are consecutive but those of the levels
   /// are not, and operands are combined in rank order. Refers to this.

@@ -33,8 +33,12 @@ class Plan {
  public:
   /// `name`: the algorithm's, or the executor's if it uses its own plans; static. `hash`: see Signature.
   Plan(const char* name, uint64_t hash, const Call& call, int rank, int nranks)
-      : name_(name), signature_(call.signature()), rule_(buffer_rule(call, rank, nranks)) {
-    signature_.plan = hash;
+      : name_(name),
+        signature_(call.signature()),
+        recorded_(signature_),
+        rule_(buffer_rule(call, rank, nranks)) {
+    recorded_.count = call.own_elements();
+    set_hash(hash);
   }
   virtual ~Plan() = default;
   Plan(const Plan&) = delete;
@@ -48,8 +52,10 @@ class Plan {
   const char* name() const { return name_; }
   /// The signature of the call numbered last.
   const Signature& signature() const { return signature_; }
-  void number(uint32_t sequence) { signature_.sequence = sequence; }
-  void set_hash(uint64_t hash) { signature_.plan = hash; }
+  /// The same for the flight recorder: that of a _v form has this rank's own number of elements.
+  const Signature& recorded() const { return recorded_; }
+  void number(uint32_t sequence) { signature_.sequence = recorded_.sequence = sequence; }
+  void set_hash(uint64_t hash) { signature_.plan = recorded_.plan = hash; }
   /// Says that it cannot serve calls in place; its rule then allows none.
   void forbid_in_place() {
     rule_.in_place.reset();
@@ -68,6 +74,7 @@ class Plan {
  private:
   const char* name_;
   Signature signature_;
+  Signature recorded_;
   BufferRule rule_;
   bool is_apart_ = false;  // needs buffers that do not overlap
   Status failure_;

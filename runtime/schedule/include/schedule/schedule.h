@@ -32,6 +32,9 @@ struct Shape {
   /// The groups instead of levels, if hosts differ in size: how many ranks each has, in that order. Outlives
   /// the Shape.
   std::span<const int> hosts = {};
+  /// Of a vector, how many equal parts each place of the largest groups (of unequal hosts, of the smallest)
+  /// carries between groups; empty: one each. Kinds with blocks have none. Outlives the Shape.
+  std::span<const int> weights = {};
 
   /// The levels, or one if the groups are hosts.
   int level_count() const { return hosts.empty() ? levels.count() : 1; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of a running host that slow collectives down and that no description of a machine shows: PCI
-// access control, IOMMU, limits of the process and of its control group. Reads /sys and /proc at each call,
-// below another folder if wanted; any thread.
+// access control, IOMMU, frequencies, buffers of TCP, limits of the process and of its control group. Reads
+// /sys and /proc at each call, below another folder if wanted; any thread.
 #pragma once
 
 #include <string>
