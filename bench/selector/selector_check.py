@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures whether Rondo chooses well: times every algorithm that a call could use, and the one that it does use.
 
-    bench/selector/selector_check.py --perf build/bench/perf/rondo-perf
+    bench/selector/selector_check.py --perf build/bench/perf/rondo-perf --plan build/tools/plan/rondo-plan
 
 A choice is good if its time is within 10% of the fastest candidate's, or within the spread of the measurement, which
-is how far two series of the same choice differ. Prints a table, the worst cells, and two figures: the share of good
+is how far two series of the same choice differ. Algorithms that send the same messages, as those of a tree and of a
+chain between two ranks, are one candidate. Prints a table, the worst cells, and two figures: the share of good
 choices, and the median of |predicted - measured| / measured of the choices. Exits with 1 if one of them misses
 --share or --error, and with 2 if something, or everything, could not be measured.
 """
 import argparse
+import functools
 import json
 import os
 import random
@@ -107,7 +109,28 @@ class Perf:
         if outcome.fault:
             raise Missing(outcome.fault)
         calls = re.split(rf"(?m)^(?={collective}\(count=)", outcome.printed)[1:]
-        return [explained(collective, ranks, *call) for call in zip(sizes, calls, strict=True)]
+        return [self.without_copies(explained(collective, ranks, *call)) for call in zip(sizes, calls, strict=True)]
+
+    def without_copies(self, cell):
+        """Without candidates that send the same messages as the chosen one, or as one before them."""
+        kept = {}
+        for name in sorted(cell.predicted_us, key=lambda name: name != cell.chosen):
+            if not any(self.are_alike(cell.collective, cell.ranks, name, other) for other in kept):
+                kept[name] = cell.predicted_us[name]
+        cell.predicted_us = kept
+        return cell
+
+    @functools.cache
+    def are_alike(self, collective, ranks, one, other):
+        """Over connections; what ranks pull from one another are no messages."""
+        (name, executor), (other_name, other_executor) = one.split("@"), other.split("@")
+        if not executor == other_executor == "connections":
+            return False
+        outcome = processes.run([self.arguments.plan, "diff", f"{collective}={name}", f"{collective}={other_name}",
+                                 "--ranks", str(ranks)], timeout=TURN_SECONDS)
+        if outcome.fault:
+            raise Missing(outcome.fault)
+        return outcome.printed == "no difference\n"
 
     def turn(self, cells, algorithm):
         """The algorithm's times in us."""
@@ -183,6 +206,7 @@ def saved(cells, transport):
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--perf", type=program, default="rondo-perf", help="the program rondo-perf")
+    parser.add_argument("--plan", type=program, default="rondo-plan", help="the program rondo-plan")
     parser.add_argument("--collectives", type=names_of("collective", KNOWN), default=list(COLLECTIVES))
     parser.add_argument("--ranks", type=ranks_list, default=[2, 4, 8])
     parser.add_argument("--transport", default="shm")

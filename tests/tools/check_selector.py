@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench/selector as a program: on Rondo, and on a stand-in for rondo-perf whose choices and times are known.
+"""bench/selector as a program: on Rondo, and on stand-ins whose choices, plans and times are known.
 
-usage: check_selector.py SOURCE_ROOT RONDO_PERF FIT_COSTS
+usage: check_selector.py SOURCE_ROOT RONDO_PERF RONDO_PLAN FIT_COSTS
 """
 import json
 import os
@@ -12,13 +12,17 @@ import sys
 import tempfile
 import unittest
 
-ROOT, PERF, FIT = sys.argv.pop(1), os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
+ROOT = sys.argv.pop(1)
+PERF, PLAN, FIT = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 PROGRAM = os.path.join(ROOT, "bench/selector/selector_check.py")
 
 # Predicts 2 us and chooses slow, which takes FACTOR times as long as fast.
 FAKE = """#!/usr/bin/env python3
 import json, os, sys
 words = sys.argv[1:]
+if words[0] == "diff":
+    print("no difference" if "all_reduce=copy" in words else "other messages")
+    sys.exit()
 option = lambda name: words[words.index(name) + 1]
 if "--probe" in words:
     print("50.0 ns one way")
@@ -29,7 +33,8 @@ if "--explain" in words:
         print(f"all_reduce(count={size // 4}, float32, sum) of 2 ranks, {size} bytes, in host memory")
         print("uses slow@connections, with the lowest predicted time, in chunks of up to 64 bytes")
         print("predicted over shm_pull (in memory):\\n  slow   - us   not chosen: it is not made of rounds")
-        print("predicted over connections (1 us per message):\\n  slow   2.00 us   own order\\n  fast   3.00 us")
+        print("predicted over connections (1 us per message):\\n  copy   2.00 us\\n  slow   2.00 us   own order")
+        print("  fast   3.00 us")
     sys.exit()
 name = os.environ["RONDO_ALGORITHM"] or "all_reduce=slow@connections"
 time = {"all_reduce=slow@connections": FACTOR * 2.0, "all_reduce=fast@connections": 2.0}[name]
@@ -39,8 +44,9 @@ with open(option("--json"), "w") as file:
 
 
 def check(perf, *words):
-    return subprocess.run([sys.executable, PROGRAM, "--perf", perf, "--collectives", "all_reduce", "--ranks", "2",
-                           *words], capture_output=True, text=True, timeout=100, check=False)
+    plan = PLAN if perf == PERF else perf
+    return subprocess.run([sys.executable, PROGRAM, "--perf", perf, "--plan", plan, "--collectives", "all_reduce",
+                           "--ranks", "2", *words], capture_output=True, text=True, timeout=100, check=False)
 
 
 def fit(*words):
