@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shm/receiving_half.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/error_kinds.h"
+
+namespace rondo::shm {
+
+ReceivingHalf::ReceivingHalf(const Segment& segment, int direction, const AgreedParams& params,
+                             ReadPeer read_peer)
+    : fifo_(segment.fifo(direction, params)),
+      receiver_(fifo_),
+      mapped_(segment.exports(direction, params), read_peer),
+      progress_(segment.progress(direction, params)),
+      taken_time_(segment.times(direction, params)),
+      reading_(segment.cancel_words(direction, params)) {}
+
+/// Does nothing while a message is being read, as it could unmap that message's memory.
+void ReceivingHalf::hear_news(const Fd& socket) {
+  if (mapped_slot_ != nullptr) return;
+  if (Status heard = mapped_.hear(socket); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
+}
+
+size_t ReceivingHalf::written() const {
+  // Pairs with the release store in SendingHalf::grown().
+  const uint64_t word = std::atomic_ref(progress_[receiver_.index()].word).load(std::memory_order_acquire);
+  return SlotProgress::bytes(word, receiver_.number());
+}
+
+size_t ReceivingHalf::bytes_there(size_t seen) {
+  constexpr int kBriefLooks = 1024;
+  const std::optional<Arrival>& arrival = receiver_.peek();
+  if (!arrival || !Note::is_gradual(receiver_.note())) return arrival ? arrival->bytes : 0;
+  size_t there = written();
+  for (int look = 0; look < kBriefLooks && there <= seen; ++look) there = written();
+  return std::min(there, arrival->bytes);
+}
+
+std::optional<Arrival> ReceivingHalf::peek() {
+  std::optional<Arrival> arrival = peek_begun();
+  const bool is_partial = arrival && Note::is_gradual(receiver_.note()) && written() < arrival->bytes;
+  if (is_partial) return std::nullopt;
+  return arrival;
+}
+
+std::optional<Arrival> ReceivingHalf::peek_begun() {
+  std::optional<Arrival> arrival = receiver_.peek();
+  if (!arrival) return arrival;
+  if (Note::is_in_slot(receiver_.note())) {
+    const uint64_t part = Note::part(receiver_.note());
+    if (part >= fifo_.slots) [[unlikely]] {
+      failure_ = no_part(part);
+      return std::nullopt;
+    }
+    arrival->data = fifo_.slot(part, fifo_.slot_bytes);
+  } else {
+    if (mapped_slot_ == nullptr && !map_slot(*arrival)) return std::nullopt;
+    arrival->data = mapped_slot_;
+  }
+  const bool goes_on = Note::is_gradual(receiver_.note()) && taken_time_.has_begun();
+  if (arrival->bytes >= kMinRead && !goes_on) taken_time_.begin();
+  return arrival;
+}
+
+Status ReceivingHalf::no_part(uint64_t part) const {
+  return error(ErrorKind::MessageBroken, "the peer says that message {} is in slot {} of {}",
+               receiver_.number(), part, fifo_.slots);
+}
+
+/// False if the message is not readable yet, or on failure.
+bool ReceivingHalf::map_slot(const Arrival& arrival) {
+  const int64_t start_ns = now_ns();
+  auto found = find_mapped(arrival);
+  if (!found.ok()) failure_ = found.status();
+  if (!found.ok() || found.value() == nullptr) return false;
+  mapped_slot_ = found.value();
+  taken_time_.add(now_ns() - start_ns);
+  return true;
+}
+
+/// The address of a posted message's bytes; null: not available yet.
+Result<const std::byte*> ReceivingHalf::find_mapped(const Arrival& arrival) {
+  const bool is_exported = !Note::is_address(receiver_.note());
+  const std::byte* found = nullptr;
+  if (is_exported) {
+    RONDO_TRY_ASSIGN(found, mapped_.find(receiver_.note(), arrival.bytes));
+  }
+  if (!reading_.begin_reading())
+    return error(ErrorKind::MessageCancelled, "the peer cancelled a posted message");
+  return is_exported ? found : read_mapped(arrival);
+}
+
+/// Reads a message out of the peer's process, to its expected address if any. If that fails, the peer copies
+/// it into the slot.
+Result<const std::byte*> ReceivingHalf::read_mapped(const Arrival& arrival) {
+  if (!mapped_.can_read())
+    return error(ErrorKind::SharingFailed, "a message is in a process that this end does not read");
+  const bool is_expected = expected_.place != nullptr && expected_.bytes == arrival.bytes &&
+                           expected_.signature == *arrival.signature;
+  if (!is_expected && brought_ == nullptr) brought_ = allocate_aligned(fifo_.slot_bytes);
+  std::byte* const place = is_expected ? expected_.place : brought_.get();
+  if (unread_ != receiver_.number()) {
+    if (mapped_.read(receiver_.note(), place, arrival.bytes)) return place;
+    unread_ = receiver_.number();
+  }
+  if (mapped_.is_copied(unread_)) {
+    const uint64_t part = mapped_.copied_to();
+    if (part >= fifo_.slots) return no_part(part);
+    return static_cast<const std::byte*>(fifo_.slot(part, fifo_.slot_bytes));
+  }
+  reading_.end_reading();
+  return nullptr;
+}
+
+/// The peer may have made up the offer.
+ZeroCopy::Fetched ReceivingHalf::fetch(uint64_t offer, size_t begin, std::byte* place, size_t bytes) {
+  using enum ZeroCopy::Fetched;
+  if (Note::is_in_slot(offer) || begin >= Note::kOffsets) return Refused;
+  if (!reading_.begin_reading()) return Cancelled;
+  bool is_read = false;
+  if (Note::is_address(offer)) {
+    is_read = mapped_.can_read() && mapped_.read(offer + begin, place, bytes);
+  } else if (const auto found = mapped_.find(offer + begin, bytes); found.ok()) {
+    std::memcpy(place, found.value(), bytes);
+    is_read = true;
+  }
+  const bool is_undisturbed = reading_.is_undisturbed();
+  reading_.end_reading();
+  if (!is_undisturbed) return Cancelled;
+  return is_read ? Done : Refused;
+}
+
+Status ReceivingHalf::check() const {
+  RONDO_TRY(failure_);
+  return receiver_.check();
+}
+
+}  // namespace rondo::shm
