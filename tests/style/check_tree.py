@@ -19,8 +19,8 @@ LEFT_OUT = {".cuda", ".cuda-tools", ".git", ".venv", "__pycache__"}
 
 
 def read_tree(root):
-    """path -> text of every text file outside build folders."""
-    files = {}
+    """path -> text of every text file outside build folders; and the paths of all other files there."""
+    files, others = {}, set()
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith("build")
                       and not os.path.exists(os.path.join(folder, name, "meson-private"))]
@@ -30,8 +30,8 @@ def read_tree(root):
                 with open(path, encoding="utf-8", newline="") as file:
                     files[os.path.relpath(path, root)] = file.read()
             except UnicodeDecodeError:
-                continue  # such as a picture
-    return files
+                others.add(os.path.relpath(path, root))  # such as a picture
+    return files, others
 
 
 def doxygen_violations(root):
@@ -49,7 +49,7 @@ def doxygen_violations(root):
 
 def main():
     check, root = sys.argv[1:]
-    files = read_tree(root)
+    files, others = read_tree(root)
     if check == "text":
         for name in text_rules.long_files(files):
             print(f"long: {name}")
@@ -58,7 +58,7 @@ def main():
                                            *layers.needlessly_public(tree), *layers.miscounted_headers(tree)],
                  "names": name_rules.name_violations, "text": text_rules.text_violations,
                  "environment": doc_rules.environment_violations, "options": doc_rules.option_violations,
-                 "readme": lambda tree: doc_rules.readme_violations(tree) + doc_rules.message_violations(tree),
+                 "readme": lambda tree: doc_rules.readme_violations(tree, others) + doc_rules.message_violations(tree),
                  "errors": error_rules.error_violations,
                  "version": version_rules.version_violations,
                  "licence": licence_rules.licence_violations,

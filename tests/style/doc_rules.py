@@ -60,15 +60,16 @@ def option_violations(files):
             for name in OPTION.findall(files.get(OPTIONS, "")) if f"get_option('{name}')" not in builds]
 
 
-def readme_violations(files):
+def readme_violations(files, others=()):
     """The README shows examples/all_reduce.c without its licence line; links lead to existing files, and calls that
-    texts name are in public headers."""
+    texts name are in public headers. `others`: paths of files that are no text."""
     readme = files.get("README.md", "")
     found = []
     blocks = re.findall(r"^```c\n(.*?)^```$", readme, re.M | re.S)
     if licence_rules.without_licence(files["examples/all_reduce.c"]) not in blocks:
         found.append("README.md: its C program is not examples/all_reduce.c without its licence, letter for letter")
     declared = {name for path, text in files.items() if path.startswith(HEADERS) for name in CALL.findall(text)}
+    paths = {*files, *others}
     for path, text in sorted(files.items()):
         if not path.endswith(".md"):
             continue
@@ -76,7 +77,7 @@ def readme_violations(files):
                   for name in sorted(set(NAMED.findall(text)) - declared)]
         folder = path.rpartition("/")[0]
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-            if not exists(files, posixpath.normpath(posixpath.join(folder, target))):
+            if not exists(paths, posixpath.normpath(posixpath.join(folder, target))):
                 found.append(f"{path}: links to {target}, which is not there")
     return found
 
@@ -94,6 +95,6 @@ def message_violations(files):
     return found
 
 
-def exists(files, path):
+def exists(paths, path):
     path = path.rstrip("/")
-    return path in files or any(name.startswith(path + "/") for name in files)
+    return path in paths or any(name.startswith(path + "/") for name in paths)

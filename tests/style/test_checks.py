@@ -191,9 +191,10 @@ class Docs(unittest.TestCase):
         self.assertEqual(doc_rules.option_violations(files), ["meson.options: nothing reads the option verbs"])
 
     def test_readme_with_another_program_and_a_dead_link(self):
-        files = {"README.md": "```c\nint x;\n```\n[docs](docs/none.md) [tools](tools/) [web](https://x.org/)\n",
+        links = "[docs](docs/none.md) [tools](tools/) [web](https://x.org/) ![p](p.png)"
+        files = {"README.md": f"```c\nint x;\n```\n{links}\n",
                  "examples/all_reduce.c": "int y;\n", "tools/test": ""}
-        found = doc_rules.readme_violations(files)
+        found = doc_rules.readme_violations(files, {"p.png"})
         self.assertEqual(len(found), 2, found)
         self.assertIn("examples/all_reduce.c", found[0])
         self.assertIn("docs/none.md", found[1])
