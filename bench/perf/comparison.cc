@@ -4,30 +4,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "collective.h"
 #include "sizes.h"
+#include "table.h"
 
 namespace rondo::perf {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Without what moves a terminal's cursor or changes its colours.
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  std::string text = found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
+  return text;
+}
+
+std::optional<double> number_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 std::optional<double> time_of(const Json& row, const char* form) {
   const auto found = row.find(form);
   if (found == row.end() || !found->is_object()) return std::nullopt;
-  for (const char* key : {"time", "cpu_time"})
-    if (const auto time = found->find(key); time != found->end() && time->is_number())
-      return time->get<double>();
-  return std::nullopt;
+  const auto time_us = number_of(*found, "time");
+  return time_us ? time_us : number_of(*found, "cpu_time");
 }
 
 /// nccl-tests names the collective by its program alone.
@@ -57,13 +66,9 @@ MeasuredRow measured_row(const Json& document, const Json& row) {
   measured.call.bytes = row.at("size").get<long long>();
   measured.out_of_place_us = time_of(row, "out_of_place");
   measured.in_place_us = time_of(row, "in_place");
+  measured.algorithm = text_of(row, "algorithm");
   measured.state = text_of(row, "state");
   return measured;
-}
-
-double number_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
 /// A form with the times of its iterations, if the document has them.
@@ -71,7 +76,9 @@ std::optional<Timing> timing_of(const Json& row, const std::string& form) {
   const auto time_us = time_of(row, form.c_str());
   if (!time_us) return std::nullopt;
   const Json& object = row.at(form);
-  Timing timing{*time_us, number_of(object, "alg_bw"), number_of(object, "bus_bw"), {}, {}, {}};
+  Timing timing{
+      *time_us, number_of(object, "alg_bw").value_or(0),      number_of(object, "bus_bw").value_or(0),
+      {},       number_of(row, (form + "_limit_us").c_str()), {}};
   if (const auto wrong = object.find("nwrong"); wrong != object.end() && wrong->is_number_unsigned())
     timing.wrong = wrong->get<size_t>();
   const auto found = row.find(form + "_per_iter");
@@ -99,6 +106,10 @@ Row plotted_row(const MeasuredRow& measured, const Json& object) {
   row.setup.calls = text_of(object, "calls");
   row.setup.clock = text_of(object, "clock");
   row.setup.gpu = text_of(object, "gpu");
+  row.setup.driver = text_of(object, "driver");
+  row.setup.handoff_ns = number_of(object, "handoff_ns");
+  row.setup.fresh = object.value("fresh", false);
+  row.handoff_after_ns = number_of(object, "handoff_after_ns");
   row.out_of_place = timing_of(object, "out_of_place");
   row.in_place = timing_of(object, "in_place");
   return row;
@@ -125,9 +136,9 @@ class Ratios {
     bytes_of_least_ = bytes;
   }
   std::string text(const std::string& collective) const {
-    return fmt::format("# {}: {:.2f} as the geometric mean of {}, least {:.2f} at {}\n", collective,
-                       std::exp(logarithms_ / static_cast<double>(count_)), count_, least_,
-                       format_size(static_cast<double>(bytes_of_least_)));
+    return fmt::format("# {}: {} as the geometric mean of {}, least {} at {}\n", collective,
+                       fitted(std::exp(logarithms_ / static_cast<double>(count_)), 7), count_,
+                       fitted(least_, 7), format_size(static_cast<double>(bytes_of_least_)));
   }
 
  private:
@@ -136,8 +147,36 @@ class Ratios {
   long long bytes_of_least_ = 0;
 };
 
+/// The rows of a run by what they measured.
+class RowsByCall {
+ public:
+  explicit RowsByCall(const MeasuredRun& run) {
+    for (const MeasuredRow& row : run.rows) rows_[row.call].push_back(&row);
+  }
+  bool are_several(const ComparedCall& call) const {
+    const auto found = rows_.find(call);
+    return found != rows_.end() && found->second.size() > 1;
+  }
+  /// Of several rows of a call, as of --algorithm all or -N 2, those of the same algorithm in their order; a
+  /// single one serves all.
+  const MeasuredRow* next_for(const MeasuredRow& row) {
+    const auto found = rows_.find(row.call);
+    if (found == rows_.end()) return nullptr;
+    std::vector<const MeasuredRow*> alike;
+    for (const MeasuredRow* other : found->second)
+      if (other->algorithm == row.algorithm) alike.push_back(other);
+    const auto& choice = alike.empty() ? found->second : alike;
+    const size_t turn = turns_[{row.call, row.algorithm}]++;
+    return choice[std::min(turn, choice.size() - 1)];
+  }
+
+ private:
+  std::map<ComparedCall, std::vector<const MeasuredRow*>> rows_;
+  std::map<std::pair<ComparedCall, std::string>, size_t> turns_;
+};
+
 std::string cell(const std::optional<double>& time_us) {
-  return time_us ? fmt::format("{:>10.2f}", *time_us) : fmt::format("{:>10}", "N/A");
+  return time_us ? fmt::format("{:>10}", fitted(*time_us, 9)) : fmt::format("{:>10}", "N/A");
 }
 
 std::optional<double> ratio_of(const std::optional<double>& first, const std::optional<double>& second) {
@@ -145,8 +184,12 @@ std::optional<double> ratio_of(const std::optional<double>& first, const std::op
   return *first / *second;
 }
 
+std::string either(const std::string& first, const std::string& second) {
+  return first == second ? first : fmt::format("{}, {}", first, second);
+}
+
 std::string ratio_cell(const std::optional<double>& ratio) {
-  return ratio ? fmt::format("{:>8.2f}", *ratio) : fmt::format("{:>8}", "N/A");
+  return ratio ? fmt::format("{:>8}", fitted(*ratio, 7)) : fmt::format("{:>8}", "N/A");
 }
 
 }  // namespace
@@ -171,23 +214,25 @@ std::optional<MeasuredRun> measured_run(const std::string& name, const std::stri
 }
 
 std::string comparison_text(const MeasuredRun& first, const MeasuredRun& second) {
-  std::map<ComparedCall, const MeasuredRow*> others;
-  for (const MeasuredRow& row : second.rows) others[row.call] = &row;
+  const RowsByCall own(first);
+  RowsByCall others(second);
   std::map<std::string, Ratios> of_collective;
   std::vector<std::string> order;
   std::string table;
   int apart = 0;
   for (const MeasuredRow& row : first.rows) {
-    const auto found = others.find(row.call);
-    if (found == others.end()) continue;
-    const MeasuredRow& other = *found->second;
+    const MeasuredRow* const found = others.next_for(row);
+    if (found == nullptr) continue;
+    const MeasuredRow& other = *found;
     const ComparedCall& call = row.call;
+    const bool are_several = own.are_several(call) || others.are_several(call);
     const bool is_alike = row.state == other.state || row.state.empty() || other.state.empty();
     const auto out = ratio_of(row.out_of_place_us, other.out_of_place_us);
     const auto in = ratio_of(row.in_place_us, other.in_place_us);
-    table += fmt::format("{:<18}{:>9}{:>8}{:>6}{:>14}{}{}{}{}{}{}{}\n", call.collective, call.type, call.op,
+    table += fmt::format("{:<18}{:>9}{:>8}{:>6}{:>14}{}{}{}{}{}{}{}{}\n", call.collective, call.type, call.op,
                          call.ranks, call.bytes, cell(row.out_of_place_us), cell(other.out_of_place_us),
                          ratio_cell(out), cell(row.in_place_us), cell(other.in_place_us), ratio_cell(in),
+                         are_several ? "  " + either(row.algorithm, other.algorithm) : "",
                          is_alike ? "" : fmt::format("  {}, {}", row.state, other.state));
     if (!is_alike) {
       ++apart;

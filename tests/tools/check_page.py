@@ -135,7 +135,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         page = Page(read(path))
         self.assertEqual({line["run"] for line in page.lines.values()}, {"A", "B"})
-        self.assertEqual(len(page.lines), 2 * len(self.page.lines))
+        for run in "AB":
+            lines = [dict(line, run="") for line in page.lines.values() if line["run"] == run]
+            self.assertEqual(lines, [dict(line, run="") for line in self.page.lines.values()])
+        of_lines = ("cache line, ns", "cache line after, ns", "state of the machine")
+        self.assertEqual([page.facts.get(name) for name in of_lines], [self.page.facts.get(name) for name in of_lines])
         self.assertIn(f"A, {self.rows}", read(path))
         samples = re.findall(r'class="curve (c\d)" stroke="\S+"(.*)/>\n</svg><span>([AB]), ([^<]*)', read(path))
         colours = {run: {call: colour for colour, _, of, call in samples if of == run} for run in "AB"}

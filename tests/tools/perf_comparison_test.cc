@@ -12,8 +12,8 @@ MeasuredRun run_of(const std::string& name, std::vector<MeasuredRow> rows) {
 }
 
 MeasuredRow row(const std::string& collective, long long bytes, double out_us, double in_us,
-                const std::string& state = "near") {
-  return {{collective, "float", "sum", "host", -1, 4, bytes}, out_us, in_us, state};
+                const std::string& state = "near", const std::string& algorithm = "ring") {
+  return {{collective, "float", "sum", "host", -1, 4, bytes}, out_us, in_us, state, algorithm};
 }
 
 MeasuredRun parsed(const std::string& text) {
@@ -55,6 +55,25 @@ TEST_CASE("rows of different states of the machine are shown and not counted") {
   REQUIRE(text.find("  far, near\n") != std::string::npos);
   REQUIRE(text.find("# all_reduce: 2.00 as the geometric mean of 2,") != std::string::npos);
   REQUIRE(text.find("# 1 row was measured in different states") != std::string::npos);
+}
+
+TEST_CASE("of several rows of a call, those of the same algorithm are compared in their order") {
+  const auto one = [](const std::string& algorithm, double us) {
+    return row("all_reduce", 8, us, us, "near", algorithm);
+  };
+  const auto a = run_of("a", {one("ring", 2), one("tree", 50), one("ring", 4)});
+  const std::string same = comparison_text(a, a);
+  CAPTURE(same);
+  REQUIRE(same.find("# all_reduce: 1.00 as the geometric mean of 6, least 1.00") != std::string::npos);
+  REQUIRE(same.find("  ring\n") < same.find("  tree\n"));
+  const auto b = run_of("b", {one("new", 9), one("tree", 25), one("ring", 1), one("ring", 2)});
+  REQUIRE(comparison_text(a, b).find("2.00 as the geometric mean of 6, least 2.00") != std::string::npos);
+  const std::string single = comparison_text(a, run_of("b", {one("star", 1)}));
+  CAPTURE(single);
+  REQUIRE(single.find("  ring, star\n") != std::string::npos);
+  REQUIRE(single.find("7.37 as the geometric mean of 6,") != std::string::npos);
+  REQUIRE(comparison_text(run_of("a", {one("ring", 2)}), run_of("b", {one("star", 1)})).find("ring") ==
+          std::string::npos);
 }
 
 TEST_CASE("a form that a collective lacks is not compared") {
