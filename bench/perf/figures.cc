@@ -28,10 +28,9 @@ struct ColumnRow {
 
 std::string figure_text(double value) { return fmt::format("{:.6g}", value); }
 
-template <typename T>
-std::string figure_text(const std::optional<T>& value) {
-  return value ? fmt::format("{:.6g}", static_cast<double>(*value)) : "";
-}
+std::string figure_text(const std::optional<double>& value) { return value ? figure_text(*value) : ""; }
+
+std::string figure_text(const std::optional<size_t>& value) { return value ? fmt::format("{}", *value) : ""; }
 
 std::string or_nothing(const std::string& text) { return text == "none" ? "" : text; }
 

@@ -46,7 +46,8 @@ class TextCanvas {
 };
 
 char letter_of(size_t curve, const CurveSet& set) {
-  return set.curves.size() == 1 ? '*' : static_cast<char>('a' + curve % 26);
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  return set.curves.size() == 1 ? '*' : kLetters[curve % kLetters.size()];
 }
 
 void draw(const std::vector<CurvePoint>& points, char letter, const Axis& x, const Axis& y,

@@ -279,6 +279,25 @@ TEST_CASE("A plot for a terminal is plain, no wider than it, and has a mark for 
   REQUIRE(terminal_plot({example_row(0)}, 80).empty());
 }
 
+TEST_CASE("Curves for a terminal have letters of their own") {
+  std::vector<Row> rows;
+  for (int ranks = 1; ranks <= 62; ++ranks) {
+    rows.push_back(example_row(8));
+    rows.back().ranks = ranks;
+  }
+  const std::string text = terminal_plot(rows, 80);
+  for (const char* name : {"# a: 1 rank\n", "# z: 26 ranks\n", "# A: 27 ranks\n", "# 9: 62 ranks\n"})
+    REQUIRE(text.find(name) != std::string::npos);
+}
+
+TEST_CASE("A page has counts in full") {
+  Row row = example_row(123456788);
+  row.out_of_place->wrong = 30864197;
+  const std::string page = page_html({row}, {{"", "", "{}"}});
+  for (const char* cell : {"<td>123456788</td>", "<td>30864197</td>"})
+    REQUIRE(page.find(cell) != std::string::npos);
+}
+
 TEST_CASE("A page of a barrier, of no rows or of times that no axis holds is still a page") {
   Row wild = example_row(64);
   wild.out_of_place = Timing{1e-300, 1e300, 1e300, 0};
