@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -19,6 +21,7 @@
 #include "options.h"
 #include "page.h"
 #include "plot.h"
+#include "processes.h"
 #include "run_facts.h"
 #include "session.h"
 #include "start.h"
@@ -26,18 +29,20 @@
 namespace rondo::perf {
 namespace {
 
-bool write_file(const std::string& path, const std::string& text, const char* mode) {
+bool write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return true;  // not requested
-  std::FILE* file = std::fopen(path.c_str(), mode);
+  std::FILE* file = std::fopen(path.c_str(), "w");
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed) fmt::print(stderr, "rondo-perf: cannot write {}\n", path);
+  if (!written || !closed)
+    fmt::print(stderr, "rondo-perf: cannot write {}: {}\n", path, std::strerror(errno));
   return written && closed;
 }
 
-// Checked before minutes of measuring instead of after.
-bool can_write(const PerfOptions& options) {
-  return write_file(options.json_file, "", "a") && write_file(options.plot_file, "", "a");
+// Before minutes of measuring: a file that cannot be written is an error at once, and one of an earlier run
+// does not pass for that of a run without rows.
+bool empty_files(const PerfOptions& options) {
+  return write_file(options.json_file, "") && write_file(options.plot_file, "");
 }
 
 std::string plotted(const std::string& path, const std::vector<Row>& rows, const std::vector<PageRun>& runs) {
@@ -72,7 +77,9 @@ struct ComparedRuns {
   std::string add(const std::string& file) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed)) return file + ": it is not a file";
-    const std::string text = file_contents(file, kMaxDocument);
+    const std::string text = file_contents(file, kMaxDocument + 1);
+    if (errno != 0) return fmt::format("cannot read {}: {}", file, std::strerror(errno));
+    if (text.size() > kMaxDocument) return fmt::format("{} has more than {} bytes", file, kMaxDocument);
     std::string wrong;
     auto run = measured_run(file, text, wrong);
     if (!run) return wrong;
@@ -85,15 +92,22 @@ struct ComparedRuns {
   }
 };
 
+constexpr const char* kCompareUsage =
+    "usage: rondo-perf compare A.json B.json [--plot FILE], two files of --json\n";
+
 /// `rondo-perf compare A.json B.json [--plot FILE]`
 int compare(std::vector<std::string> words) {
+  if (words.size() == 1 && (words[0] == "-h" || words[0] == "--help")) {
+    fmt::print("{}", kCompareUsage);
+    return kAllRight;
+  }
   std::string plot_file;
   if (const auto option = std::find(words.begin(), words.end(), "--plot"); words.end() - option > 1) {
     plot_file = option[1];
     words.erase(option, option + 2);
   }
   if (words.size() != 2) {
-    fmt::print(stderr, "usage: rondo-perf compare A.json B.json [--plot FILE], two files of --json\n");
+    fmt::print(stderr, "{}", kCompareUsage);
     return kBadOptions;
   }
   ComparedRuns compared;
@@ -107,8 +121,7 @@ int compare(std::vector<std::string> words) {
     fmt::print(stderr, "rondo-perf: {}\n", wrong);
     return kBadOptions;
   }
-  if (!plot_file.empty() &&
-      !write_file(plot_file, plotted(plot_file, compared.rows, compared.documents), "w"))
+  if (!plot_file.empty() && !write_file(plot_file, plotted(plot_file, compared.rows, compared.documents)))
     return kBadOptions;
   fmt::print("{}", text);
   return kAllRight;
@@ -124,7 +137,7 @@ int run(int argc, char** argv) {
   const PerfOptions& options = parsed.options;
   if (options.list_algorithms) return list_algorithms(options);
   if (options.probe) return probe();
-  if (!can_write(options)) return kBadOptions;
+  if (!empty_files(options)) return kBadOptions;
   RunFacts facts = facts_at_start(argc, argv);
   std::vector<Row> rows;
   size_t complete = 0;  // rows of tables that have ended
@@ -138,9 +151,8 @@ int run(int argc, char** argv) {
   // Under a launcher, ranks other than 0 have no rows and must not overwrite rank 0's files.
   if (rows.empty()) return code;
   const std::string document = document_json(options, facts, rows);
-  const bool json = write_file(options.json_file, document, "w");
-  const bool plot =
-      write_file(options.plot_file, plotted(options.plot_file, rows, {{"", "", document}}), "w");
+  const bool json = write_file(options.json_file, document);
+  const bool plot = write_file(options.plot_file, plotted(options.plot_file, rows, {{"", "", document}}));
   if (code == kAllRight && (!json || !plot)) return kLibraryFailed;
   return code;
 }
@@ -148,4 +160,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace rondo::perf
 
-int main(int argc, char** argv) { return rondo::perf::run(argc, argv); }
+int main(int argc, char** argv) {
+  return rondo::perf::with_output([&] { return rondo::perf::run(argc, argv); });
+}

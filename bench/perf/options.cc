@@ -396,7 +396,8 @@ std::string sentence_of(const CLI::ParseError& wrong, const CLI::App& app) {
 std::string check_plot_file(const std::string& path) {
   const std::string_view ending = std::string_view(path).substr(std::min(path.rfind('.'), path.size()));
   const auto same = [&](std::string_view other) { return same_word(ending, other); };
-  constexpr std::string_view kOthers[] = {".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps"};
+  constexpr std::string_view kOthers[] = {".png",  ".pdf", ".jpg", ".jpeg", ".gif",
+                                          ".webp", ".eps", ".ps",  ".json"};
   if (std::none_of(std::begin(kOthers), std::end(kOthers), same)) return "";
   return fmt::format(
       "--plot is '{}': the plot is written as SVG or as HTML; give a name that ends in .svg or .html", path);

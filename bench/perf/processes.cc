@@ -15,7 +15,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <vector>
+
+#include "exit_code.h"
 
 namespace rondo::perf {
 namespace {
@@ -95,7 +98,7 @@ void Family::become(int number, pid_t parent, const std::function<int(int, const
   } else {
     id_.close_write();
   }
-  std::exit(child(number, {id_.read_end, id_.write_end, rows_.write_end}));
+  std::exit(with_output([&] { return child(number, {id_.read_end, id_.write_end, rows_.write_end}); }));
 }
 
 bool Family::start(int processes, const std::function<int(int, const ChildPipes&)>& child) {
@@ -215,6 +218,16 @@ int run_processes(int processes, const std::function<int(int, const ChildPipes&)
     return kCannotStart;
   }
   return family.watch(on_line);
+}
+
+int with_output(const std::function<int()>& part) {
+  try {
+    const int code = part();
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) return code;
+  } catch (const std::system_error&) {  // of fmt::print(), if it is more than a buffer holds
+  }
+  fmt::print(stderr, "rondo-perf: cannot write standard output: {}\n", strerror(errno));
+  return kLibraryFailed;
 }
 
 bool write_all(int fd, const void* data, size_t bytes) {

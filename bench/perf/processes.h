@@ -20,6 +20,10 @@ struct ChildPipes {
 int run_processes(int processes, const std::function<int(int, const ChildPipes&)>& child,
                   const std::function<void(const std::string&)>& on_line);
 
+/// The exit code that a process's part of the program returns; another if its output, as to a file on a full
+/// disk, has been lost.
+int with_output(const std::function<int()>& part);
+
 /// Transfers all of `bytes`; false if the other end is gone.
 bool write_all(int fd, const void* data, size_t bytes);
 bool read_all(int fd, void* data, size_t bytes);

@@ -189,8 +189,24 @@ class Files(Perf):
     def test_a_file_that_cannot_be_written_is_an_error_at_once(self):
         result = perf("all_reduce", "--ranks", "2", "--json", "/nowhere/x.json")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("cannot write /nowhere/x.json", result.stderr)
+        self.assertIn("cannot write /nowhere/x.json: No such file or directory", result.stderr)
         self.assertNotIn("Rank", result.stdout)
+
+    def test_a_table_that_cannot_be_written_is_an_error(self):
+        for words in ("--help", "all_reduce -t 2 -b 8 -e 8 -n 1", "all_reduce --ranks 2 -b 8 -e 8 -n 1"):
+            result = run("bash", "-c", f"'{PERF}' {words} > /dev/full")
+            self.assertEqual(result.returncode, 3, words)
+            self.assertIn("cannot write standard output: No space left on device", result.stderr)
+
+    def test_a_run_without_rows_leaves_no_earlier_ones(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [os.path.join(folder, name) for name in ("rows.json", "plot.html")]
+            for file in files:
+                with open(file, "w", encoding="utf-8") as earlier:
+                    earlier.write("earlier rows")
+            result = perf("hypercube", "--ranks", "3", "--json", files[0], "--plot", files[1])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual([os.path.getsize(file) for file in files], [0, 0])
 
 
 class Iterations(Perf):
@@ -541,7 +557,10 @@ class Comparison(Perf):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(len(re.findall(r"(?m)^(?:all_reduce|scan) ", result.stdout)), 4, result.stdout)
             self.assertIn("above 1: B is faster", result.stdout)
+            helped = perf("compare", "--help")
+            self.assertEqual((helped.returncode, helped.stdout[:27]), (0, "usage: rondo-perf compare A"), helped.stderr)
             for words, reason in ((files[:1], "usage: "), ([files[0], folder], "it is not a file"),
+                                  ([files[0], "/proc/self/mem"], "cannot read /proc/self/mem: Input/output error"),
                                   ([files[0], "/nowhere.json"], "/nowhere.json: it is not a file"),
                                   ([files[0], os.path.abspath(__file__)], "check_perf.py: it is not a JSON document")):
                 result = perf("compare", *words)

@@ -145,6 +145,7 @@ TEST_CASE("Bad options get exit code 2 and an error that names them") {
       {{"all_reduce", "-V", "16"}, "-V is '16': in nccl-tests that is the number of CTAs"},
       {{"all_reduce", "--plot", "a/x.png"}, "--plot is 'a/x.png': the plot is written as SVG"},
       {{"all_reduce", "--plot", "X.PDF"}, ".svg"},
+      {{"all_reduce", "--plot", "rows.json"}, ".svg"},
       {{"all_reduce", "-b", "x"}, "-b is 'x'"},
       {{"all_reduce", "-b", "2M", "-e", "1M"}, "-b 2M is more than -e 1M"},
       {{"all_reduce", "-f", "1"}, "-f is 1"},
