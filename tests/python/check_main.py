@@ -40,6 +40,8 @@ class Main(unittest.TestCase):
     def test_explain(self):
         code, text = self.rondo("explain", "R0203")
         self.assertEqual((code, text[:7]), (0, "R0203: "), text)
+        code, text = self.rondo("explain", "--list")
+        self.assertEqual((code, text[:7]), (0, "R0001  "), text)
 
     def test_output_that_cannot_be_written(self):
         for target, words in (("/dev/full", "No space left on device"), ("&-", ""), ("| :", "")):

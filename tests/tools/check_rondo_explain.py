@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_rondo_explain.py RONDO-EXPLAIN: ids, messages and logs, and what is no error of Rondo's."""
+import os
 import subprocess
 import sys
 import unittest
@@ -9,14 +10,16 @@ LOG = b"""epoch 3 \xff\xfe Permission denied
 [rank0] RuntimeError: rank 0: rondo_recv: communicator 'world': ... they wait for one another [R0203]
 [rank1] RuntimeError: rank 1: rondo_recv: communicator 'world': ... they wait for one another [R0203]
 part number R0204 of another program
+[rank 3] data of other ranks must be the same: Permission denied
 rondo: 1 of 4 ranks did not join within 60 s: 3
 rondo: InfiniBand verbs cannot be used: mlx5_7:1 is down; mlx5_2:1 has no GID: its network interface has no address \
 [R1004]
 """
 
 
-def explain(*texts, given=b""):
-    done = subprocess.run([sys.executable, EXPLAIN, *texts], input=given, capture_output=True, timeout=60, check=False)
+def explain(*texts, given=b"", **variables):
+    done = subprocess.run([sys.executable, EXPLAIN, *texts], input=given, capture_output=True, timeout=60, check=False,
+                          env={**os.environ, **variables})
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -48,7 +51,14 @@ class Explain(unittest.TestCase):
         self.assertIn('"mlx5_0:1 is down"', text)
         self.assertIn("give the RoCE port's interface an IP address", text)
         self.assertNotIn("R0506", text)
+        self.assertNotIn("R0302", text)
         self.assertNotIn("R0204", text)
+
+    def test_letters_that_the_terminal_lacks_and_texts_in_any_language(self):
+        code, text, words = explain("R0101", PYTHONIOENCODING="ascii")
+        self.assertEqual((code, words), (0, ""))
+        self.assertIn("rank 1 ?? joined", text)
+        self.assertEqual(self.titles(explain("错误R0203是什么")[1]), ["R0203"])
 
     def test_what_is_no_error(self):
         for texts, given in (((), b""), (("all is well",), b""), ((), b"x" * 200_000)):
@@ -57,6 +67,11 @@ class Explain(unittest.TestCase):
             self.assertIn("no id, such as R0203", words)
         code, text, _ = explain("R9999")
         self.assertEqual((code, text), (1, "R9999: no such id: a later version of Rondo has it, or it is misspelt\n"))
+        self.assertIn("of a file: rondo-explain < " + __file__, explain(__file__)[2])
+        done = subprocess.run(["bash", "-c", '"$0" "$1" <&-', sys.executable, EXPLAIN], timeout=60, check=False,
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "rondo-explain: cannot read standard input: Bad file descriptor\n"))
         code, _, words = explain("--all")
         self.assertEqual(code, 2)
         self.assertIn("unknown option --all", words)

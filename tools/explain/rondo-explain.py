@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Explains Rondo's errors: what docs/troubleshooting.md, docs/infiniband.md and docs/plugin.md say about the ids, or
 known messages, in a text."""
+import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -23,8 +25,8 @@ Options:
 # What the documents say, which the build puts here.
 ROWS = []
 
-ID = re.compile(r"\bR\d{4}\b")
-BRACKETED = re.compile(r"\[(R\d{4})\]")
+ID = re.compile(r"\bR\d{4}\b", re.ASCII)
+BRACKETED = re.compile(r"\[(R\d{4})\]", re.ASCII)
 MAX_LINE = 1 << 16
 MIN_LITERAL = 12  # letters that a known message needs in a text without an id: shorter ones are in any text
 VARYING = re.compile(r"\.\.\.|\{[^}]*\}|\b(?:mlx5_\d+|libnccl-net-\w+\.so|ncclNetPlugin_v\d+|0x[0-9a-f]+|\d+|N)\b")
@@ -57,13 +59,13 @@ def known_rows(text, is_log):
     ids = (BRACKETED if is_log else ID).findall(text)
     if not ids and text.strip() in BY_STATUS:
         return [BY_STATUS[text.strip()]]
+    if is_log and not ids and "rondo" not in text.lower():
+        return []
     known = [(len("".join(pieces)), row) for pieces, row in MESSAGES if has_pieces(text, pieces)]
     if ids:
         return [BY_ID.get(one, {"id": one}) for one in ids] + [row for _, row in known if not row["id"]]
     known = [(length, row) for length, row in known if length >= MIN_LITERAL]
-    if not known or is_log and "rondo" not in text.lower() and "rank " not in text:
-        return []
-    return [max(known, key=lambda found: found[0])[1]]
+    return [max(known, key=lambda found: found[0])[1]] if known else []
 
 
 def wrapped(name, text, width):
@@ -89,14 +91,21 @@ def list_ids():
         print(f"{row['id']}  {' ... '.join(row['quoted'][0]).strip()}")
 
 
-def lines_of(file):
+def lines_of_input():
     """Of a text that may have any bytes, and lines of any length."""
-    while line := file.readline(MAX_LINE):
-        yield line.decode(errors="replace")
+    try:
+        with open(0, "rb", closefd=False) as file:
+            while line := file.readline(MAX_LINE):
+                yield line.decode(errors="replace")
+    except OSError as error:
+        sys.exit(f"rondo-explain: cannot read standard input: {error.strerror}")
 
 
 def main():
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for one in signal.SIGPIPE, signal.SIGINT:
+        signal.signal(one, signal.SIG_DFL)
+    if sys.stdout:
+        sys.stdout.reconfigure(errors="replace")  # a terminal may lack the lines of pictures
     given = sys.argv[1:]
     if given and given[0] in ("-h", "--help"):
         print(HELP, end="")
@@ -110,7 +119,7 @@ def main():
     given = given[given[:1] == ["--"]:]
     width = min(shutil.get_terminal_size((100, 25)).columns, 120)
     known, seen = [], set()
-    for text in (given or lines_of(sys.stdin.buffer)):
+    for text in (given or lines_of_input()):
         for row in known_rows(text, not given):
             name = row["id"] or str(row["quoted"])
             if name not in seen:
@@ -118,7 +127,8 @@ def main():
                 known.append(row)
                 print(("\n" if len(known) > 1 else "") + explained(row, width), flush=True)
     if not known:
-        print("rondo-explain: no id, such as R0203, and no known message in it", file=sys.stderr)
+        hint = next((f"; of a file: rondo-explain < {shlex.quote(text)}" for text in given if os.path.isfile(text)), "")
+        print(f"rondo-explain: no id, such as R0203, and no known message in it{hint}", file=sys.stderr)
     return 0 if known and all("texts" in row for row in known) else 1
 
 

@@ -27,10 +27,8 @@ def options():
                        help="number of ranks, or several such as 2,4; default: 2 and one per CPU")
     bench.add_argument("--picture", default="rondo-bench.svg", metavar="FILE",
                        help="the SVG to write; default: %(default)s")
-    explain = commands.add_parser("explain", help="say what is behind an error, by its id, its message or a log",
-                                  description="Starts rondo-explain: cause and cure of errors.")
-    explain.add_argument("text", nargs="*", help="such as R0203, or a message; without any, standard input is read")
-    return parser.parse_args()
+    commands.add_parser("explain", help="say what is behind an error, by its id, its message or a log")
+    return parser.parse_args(["explain"] if sys.argv[1:2] == ["explain"] else None)
 
 
 def discard_output():
@@ -44,7 +42,7 @@ def main():
     try:
         if chosen.command == "explain":
             program = found("rondo-explain")
-            os.execv(program, [program, "--", *chosen.text])
+            os.execv(program, [program, *sys.argv[2:]])
         code = _info.run() if chosen.command == "info" else _bench.run(chosen.collective, chosen.ranks, chosen.picture)
         print(end="", flush=True)
         return code
