@@ -5,6 +5,7 @@
 
 #include "algorithms/algorithm.h"
 #include "base/collective.h"
+#include "base/error_kinds.h"
 #include "call/check.h"
 #include "handles.h"
 #include "plan/selector.h"
@@ -38,7 +39,7 @@ std::string on_links(const Communicator& of, const Algorithm& algorithm, const C
 Result<CollectiveKind> rondo::api::kind_of(const char* collective) {
   if (collective == nullptr) return null_argument("collective");
   if (const auto kind = collective_by_name(collective)) return *kind;
-  return error(Code::InvalidArgument, "collective: {}", no_collective(collective));
+  return error(ErrorKind::NameUnknown, "collective: {}", no_collective(collective));
 }
 
 rondo_status_t rondo_explain(rondo_comm_t comm, const char* collective, size_t count, rondo_type_t type,

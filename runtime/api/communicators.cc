@@ -200,9 +200,11 @@ rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexclude
                             const rondo_config_t* config) {
   return guarded("rondo_shrink", comm, [&]() -> Status {
     const bool the_gone = nexcluded == RONDO_THE_GONE;
-    if (!the_gone && (nexcluded < 0 || (nexcluded != 0 && excluded == nullptr)))
+    if (!the_gone && nexcluded < 0)
       return error(Code::InvalidArgument, "excluded is {} with {} ranks", static_cast<const void*>(excluded),
                    nexcluded);
+    if (nexcluded > 0 && excluded == nullptr)
+      return error(ErrorKind::NullArgument, "excluded is NULL, with {} ranks", nexcluded);
     return create(newcomm, "newcomm", [&]() -> Result<CommunicatorPtr> {
       if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
       Communicator& parent = *comm->communicator;

@@ -44,7 +44,7 @@ Result<Shape> shape_of(const rondo_plan_call_t* call) {
   RONDO_TRY(check_struct("call", call, offsetof(rondo_plan_call_t, weights)));  // callers may be older
   if (call->collective == nullptr) return api::null_argument("call->collective");
   const auto kind = collective_by_name(call->collective);
-  if (!kind) return error(Code::InvalidArgument, "call->collective: {}", no_collective(call->collective));
+  if (!kind) return error(ErrorKind::NameUnknown, "call->collective: {}", no_collective(call->collective));
   if (call->ranks < 1 || call->ranks > api::kMaxPlanRanks)
     return error(Code::InvalidArgument, "call->ranks is {}: expected 1 to {}", call->ranks,
                  api::kMaxPlanRanks);

@@ -241,7 +241,7 @@ rondo_status_t rondo_topology_limit(rondo_topology_t topology, const char* colle
     if (collective == nullptr) return api::null_argument("collective");
     RONDO_TRY(check_struct("limit", limit));
     const auto kind = collective_by_name(collective);
-    if (!kind) return error(Code::InvalidArgument, "collective: {}", no_collective(collective));
+    if (!kind) return error(ErrorKind::NameUnknown, "collective: {}", no_collective(collective));
     const TopologyGraph& graph = topology->graph;
     if (graph.gpus().empty()) return error(Code::InvalidArgument, "topology: it has no GPUs");
     const std::lock_guard lock(topology->mutex);

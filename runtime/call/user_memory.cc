@@ -68,8 +68,9 @@ Status free_allocated(void* pointer) {
 }
 
 Result<void*> Registrations::add(void* pointer, size_t bytes, bool by_devices) {
-  if (pointer == nullptr || bytes == 0)
-    return error(Code::InvalidArgument, "cannot register {} bytes at {}", bytes, pointer);
+  if (pointer == nullptr)
+    return error(ErrorKind::NullArgument, "ptr is NULL: it must point to the {} bytes", bytes);
+  if (bytes == 0) return error(Code::InvalidArgument, "cannot register 0 bytes at {}", pointer);
   auto range = std::make_unique<RegisteredRange>();
   auto* const begin = static_cast<std::byte*>(pointer);
   if (by_devices && !find_exportable(begin, bytes)) range->accessible.emplace(begin, bytes);

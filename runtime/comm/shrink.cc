@@ -28,8 +28,8 @@ Result<std::vector<int>> survivors_of(const Communicator& parent, std::span<cons
   for (int rank = 0; rank < parent.size(); ++rank)
     if (std::find(excluded.begin(), excluded.end(), rank) == excluded.end()) left.push_back(rank);
   if (std::find(left.begin(), left.end(), parent.rank()) == left.end())
-    return error(ErrorKind::RankOutOfRange,
-                 "excluded names rank {}, which is the caller: only the others call", parent.rank());
+    return error(Code::InvalidArgument, "excluded names rank {}, which is the caller: only the others call",
+                 parent.rank());
   return left;
 }
 
@@ -146,7 +146,9 @@ Result<CommunicatorPtr> shrink(Communicator& parent, std::span<const int> exclud
     if (made.ok()) return made;
     // The id is of an earlier attempt, which the first rank has given up; it will try again.
     if (self != 0 && Session::is_root_gone(made.status()) && !deadline.passed()) continue;
-    return exchange.first_cause(made.status());
+    const Status cause = exchange.first_cause(made.status());
+    if (cause.kind() != ErrorKind::RanksDidNotJoin) return cause;
+    return cause.within("by their ranks in the new communicator").because(ErrorKind::ShrinkOverdue);
   }
 }
 

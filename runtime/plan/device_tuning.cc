@@ -85,7 +85,8 @@ Result<std::optional<Protocol>> requested_protocol(const char* requested) {
   if (!text) return std::optional<Protocol>();
   const auto found = std::find(kNames.begin(), kNames.end(), *text);
   if (found == kNames.end())
-    return error(ErrorKind::SettingInvalid, "{} is '{}': it must be simple, ll or ll128",
+    return error(requested != nullptr ? ErrorKind::ConfigInvalid : ErrorKind::SettingInvalid,
+                 "{} is '{}': it must be simple, ll or ll128",
                  requested != nullptr ? "config.protocol" : "RONDO_PROTOCOL", *text);
   return std::optional(static_cast<Protocol>(found - kNames.begin()));
 }

@@ -83,7 +83,8 @@ TEST_CASE("a configuration's settings have their effect") {
   require_error(Code::invalid_argument, {"one_hand"},
                 [] { Communicator::init({.algorithm = "all_reduce=one_hand"}); });
   require_error(Code::invalid_argument, {"pigeon"}, [] { Communicator::init({.device = "pigeon"}); });
-  require_error(Code::invalid_argument, {"smoke"}, [] { Communicator::init({.protocol = "smoke"}); });
+  require_error(Code::invalid_argument, {"smoke", "[R0608]"},
+                [] { Communicator::init({.protocol = "smoke"}); });
   require_error(Code::invalid_argument, {"channels"}, [] { Communicator::init({.channels = -1}); });
   require_error(Code::invalid_argument, {"traffic_class"},
                 [] { Communicator::init({.traffic_class = 256}); });

@@ -239,7 +239,7 @@ TEST_CASE("peers and tags out of range are named") {
 
 TEST_CASE("unknown collectives are named") {
   const char* names = nullptr;
-  check_fails(rondo_algorithm_names("all_reduced", &names), kBad, {"'all_reduced'"});
+  check_fails(rondo_algorithm_names("all_reduced", &names), kBad, {"'all_reduced'", "[R0611]"});
   check_fails(rondo_algorithm_names(nullptr, &names), kBad, {"collective is NULL"});
   check_fails(rondo_algorithm_names("", &names), kBad, {"''"});
 }
@@ -306,7 +306,8 @@ TEST_CASE("invalid queues, events and memory are named") {
   check_fails(rondo_mem_free(&memory), kBad, {"rondo_mem_alloc()"});
   check_fails(rondo_mem_alloc(&memory, SIZE_MAX), kBad, {"bytes is " + std::to_string(SIZE_MAX)});
   check_fails(rondo_register(pair.comms[0], &event, 0, &handle), kBad, {"0 bytes"}, pair.comms[0]);
-  check_fails(rondo_register(pair.comms[0], nullptr, 8, &handle), kBad, {"8 bytes"}, pair.comms[0]);
+  check_fails(rondo_register(pair.comms[0], nullptr, 8, &handle), kBad, {"8 bytes", "[R0601]"},
+              pair.comms[0]);
   void* const nowhere = reinterpret_cast<void*>(uintptr_t{8});
   check_fails(rondo_register(pair.comms[0], nowhere, 8, &handle), kBad, {"8 bytes at 0x8", "neither memory"},
               pair.comms[0]);

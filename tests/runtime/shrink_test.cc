@@ -167,9 +167,9 @@ TEST_CASE("an invalid shrink is refused at once") {
                 {"excluded names rank 2", "0 to 1"}, rank.comm);
     require(made == nullptr, "a communicator");
     check_fails(rondo_shrink(rank.comm, &excluded[1], 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
-                {"which is the caller"}, rank.comm);
-    check_fails(rondo_shrink(rank.comm, nullptr, 1, &made, nullptr), RONDO_INVALID_ARGUMENT, {"excluded is"},
-                rank.comm);
+                {"which is the caller", "[R0001]"}, rank.comm);
+    check_fails(rondo_shrink(rank.comm, nullptr, 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
+                {"excluded is NULL", "[R0601]"}, rank.comm);
     check_fails(rondo_shrink(rank.comm, excluded.data(), -2, &made, nullptr), RONDO_INVALID_ARGUMENT,
                 {"with -2 ranks"}, rank.comm);
     int ngone = 0;
@@ -192,6 +192,19 @@ TEST_CASE("a rank that shrinks alone waits no longer than the start timeout") {
     if (rank.rank == 1)
       check_fails(rondo_shrink(rank.comm, nullptr, 0, &made, nullptr), RONDO_TIMEOUT,
                   {"rank 0", "did not join the shrink"}, rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  }));
+}
+
+TEST_CASE("the first rank, too, says that others did not shrink") {
+  const Environment limit("RONDO_INIT_TIMEOUT", "0.3");
+  expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
+    const int excluded = 1;
+    rondo_comm_t made = nullptr;
+    if (rank.rank == 0)
+      check_fails(rondo_shrink(rank.comm, &excluded, 1, &made, nullptr), RONDO_TIMEOUT,
+                  {"by their ranks in the new communicator: 1 of 2 ranks did not join", "0.3 s: 1 [R0210]"},
+                  rank.comm);
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
   }));
 }
