@@ -381,7 +381,8 @@ void BenchSession::end(bool failed) {
 
 int report_failure(int rank, rondo_status_t status) {
   const std::string text = take_failure();
-  fmt::print(stderr, "rondo-perf: rank {}: {}: {}\n", rank, rondo_status_string(status),
+  const std::string who = rank < 0 ? "" : fmt::format("rank {}: ", rank);
+  fmt::print(stderr, "rondo-perf: {}{}: {}\n", who, rondo_status_string(status),
              text.empty() ? "the library gives no reason" : text);
   return kLibraryFailed;
 }

@@ -25,8 +25,8 @@ struct SessionInput {
 /// Returns an ExitCode. Any failure has been printed.
 int run_session(const SessionInput& input);
 
-/// Prints the library's message about a failure on this thread as "rondo-perf: rank 3: ..."; returns
-/// kLibraryFailed.
+/// Prints the library's message about a failure on this thread as "rondo-perf: rank 3: ...", without the
+/// rank if that is negative; returns kLibraryFailed.
 int report_failure(int rank, rondo_status_t status);
 
 }  // namespace rondo::perf

@@ -18,6 +18,7 @@ namespace rondo::perf {
 namespace {
 
 constexpr int kDefaultRanks = 2;
+constexpr int kNoRank = -1;  // of a launched process that has not joined
 
 // An invalid --transport is first detected here: that is the user's mistake, not the library's.
 int start_failure(int rank, rondo_status_t status) {
@@ -157,7 +158,7 @@ int run_launched(const PerfOptions& options, Threads threads, const RowReceiver&
   const rondo_config_t config = make_config(options);
   rondo_comm_t comm = nullptr;
   rondo_status_t status = rondo_init(&comm, nullptr, &config);
-  if (status != RONDO_OK) return start_failure(0, status);
+  if (status != RONDO_OK) return start_failure(kNoRank, status);
   int code = kAllRight;
   if (options.threads > 1) {
     code = run_launched_threads(options, comm, threads, results);

@@ -546,6 +546,12 @@ class Launchers(Perf):
         self.assertEqual({row["collective"] for row in rows}, {"all_to_all"})
 
 
+    def test_a_rank_that_does_not_start_is_not_said_to_be_rank_0(self):
+        result = run(PERF, "all_reduce", env={"RANK": "1", "WORLD_SIZE": "2"})
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("rondo-perf: RONDO_INVALID_ARGUMENT: rondo_init: MASTER_PORT is not set", result.stderr)
+
+
 class Comparison(Perf):
     def test_two_files_are_compared(self):
         with tempfile.TemporaryDirectory() as folder:
