@@ -72,6 +72,11 @@ class Explain(unittest.TestCase):
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr),
                          (1, "rondo-explain: cannot read standard input: Bad file descriptor\n"))
+        for words in ("--list", "R0203", "--help"):
+            done = subprocess.run(["bash", "-c", '"$0" "$@" >/dev/full', sys.executable, EXPLAIN, words], timeout=60,
+                                  check=False, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, "rondo-explain: cannot write standard output: No space left on device\n"))
         code, _, words = explain("--all")
         self.assertEqual(code, 2)
         self.assertIn("unknown option --all", words)

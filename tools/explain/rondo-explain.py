@@ -48,7 +48,16 @@ def has_pieces(text, pieces):
     return True
 
 
-MESSAGES = [(pieces_of(parts), row) for row in ROWS for parts in row["quoted"] if not row["id"].startswith("R00")]
+def messages():
+    """All, each with the longest of its pieces, which few lines of a log have."""
+    for row in ROWS:
+        for parts in row["quoted"]:
+            if not row["id"].startswith("R00"):
+                pieces = pieces_of(parts)
+                yield max(pieces, key=len), pieces, row
+
+
+MESSAGES = list(messages())
 BY_ID = {row["id"]: row for row in ROWS if row["id"]}
 BY_STATUS = {row["quoted"][0][0]: row for row in ROWS if row["id"].startswith("R00")}
 
@@ -61,7 +70,8 @@ def known_rows(text, is_log):
         return [BY_STATUS[text.strip()]]
     if is_log and not ids and "rondo" not in text.lower():
         return []
-    known = [(len("".join(pieces)), row) for pieces, row in MESSAGES if has_pieces(text, pieces)]
+    known = [(len("".join(pieces)), row) for longest, pieces, row in MESSAGES
+             if longest in text and has_pieces(text, pieces)]
     if ids:
         return [BY_ID.get(one, {"id": one}) for one in ids] + [row for _, row in known if not row["id"]]
     known = [(length, row) for length, row in known if length >= MIN_LITERAL]
@@ -132,5 +142,17 @@ def main():
     return 0 if known and all("texts" in row for row in known) else 1
 
 
+def run():
+    """The exit status of the program, whose output may not be writable."""
+    try:
+        code = main()
+        print(end="", flush=True)
+        return code
+    except OSError as error:
+        print(f"rondo-explain: cannot write standard output: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())
