@@ -100,9 +100,12 @@ Status rondo::api::write_text(const std::string& text, const char* path) {
   const std::unique_ptr<FILE, int (*)(FILE*)> opened(to_output ? nullptr : std::fopen(path, "we"),
                                                      std::fclose);
   FILE* const file = to_output ? stdout : opened.get();
-  if (file == nullptr) return system_error(path, errno, ErrorKind::FileUnreadable);
+  const auto failed = [&] {
+    return system_error(std::string("cannot write ") + path, errno, ErrorKind::FileUnwritable);
+  };
+  if (file == nullptr) return failed();
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  return whole ? Status() : system_error(path, errno, ErrorKind::FileUnreadable);
+  return whole ? Status() : failed();
 }
 
 rondo_status_t rondo_topology_load(rondo_topology_t* topology, const char* path,

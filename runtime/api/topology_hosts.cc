@@ -87,7 +87,7 @@ class HostSurvey {
     for (int rank = 0; rank != communicator_.size(); ++rank) {
       const Opening& opening = openings_[static_cast<size_t>(rank)];
       if (opening.p2p_below_switches != openings_[0].p2p_below_switches)
-        return error(ErrorKind::RanksDisagree,
+        return error(ErrorKind::SettingsDiffer,
                      "ranks disagree: config->p2p_below_switches is {} at rank 0 and {} at rank {}",
                      openings_[0].p2p_below_switches, opening.p2p_below_switches, rank);
     }

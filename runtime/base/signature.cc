@@ -54,12 +54,14 @@ std::string describe(const Signature& s) {
 Status mismatch(int rank_a, const Signature& a, int rank_b, const Signature& b) {
   Signature same_plan = b;
   same_plan.plan = a.plan;
-  const char* hint = a == same_plan
+  const bool is_same_call = a == same_plan;
+  const char* hint = is_same_call
                          ? ", but with a different algorithm, executor or transport, different slot or "
                            "exchange sizes, different groups, or only one of them in reproducible mode"
                          : "";
-  return error(ErrorKind::RanksDisagree, "ranks disagree: rank {} called {}; rank {} called {}{}", rank_a,
-               describe(a), rank_b, describe(b), hint);
+  return error(is_same_call ? ErrorKind::SettingsDiffer : ErrorKind::RanksDisagree,
+               "ranks disagree: rank {} called {}; rank {} called {}{}", rank_a, describe(a), rank_b,
+               describe(b), hint);
 }
 
 Status never_called(int caller, int other, const Signature& call) {

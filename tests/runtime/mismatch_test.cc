@@ -206,7 +206,8 @@ TEST_CASE("ranks that disagree about a call soon learn which ranks and calls dif
 }
 
 /// The ranks' settings differ, rather than their calls.
-void differ_in(const Rank& rank, const rondo_config_t& config, const std::vector<std::string>& words) {
+void differ_in(const Rank& rank, const rondo_config_t& config, std::vector<std::string> words) {
+  words.push_back(" [R0302]");
   Owned comm;
   check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
   check_fails(until_failure(comm.get(), sum(comm.get(), 1000)), RONDO_MISMATCH, words, comm.get());

@@ -359,7 +359,7 @@ class Topo(unittest.TestCase):
                 (["--load", "/dev/null"], 1, "/dev/null"),
                 (["--machine", "dgx-2", "--hosts", "0"], 2, "--hosts"),
                 (["--machine", "dgx-2", "--load", "x"], 2, "--machine"),
-                (["--machine", "dgx-2", "--save", "/nowhere/all.xml"], 1, "/nowhere/all.xml: No such file"),
+                (["--machine", "dgx-2", "--save", "/nowhere/all.xml"], 1, "cannot write /nowhere/all.xml: No"),
                 (["--diff", "dgx-2"], 2, "--diff"),
                 (["--diff", "dgx-2", "dgx-3"], 2, "no machine is called 'dgx-3'"),
                 (["--limits", "dgx-2", "dgx-3"], 2, "no machine is called 'dgx-3'"),

@@ -77,7 +77,7 @@ TEST_CASE("ranks that disagree about the topology of all hosts are told so") {
     return first;
   };
   CHECK(both([&] { CHECK(detected(1, -1).empty()); }).empty());
-  const std::string config = "config->p2p_below_switches is -1 at rank 0 and 1 at rank 1";
+  const std::string config = "config->p2p_below_switches is -1 at rank 0 and 1 at rank 1 [R0302]";
   CHECK(both([&] { CHECK(detected(1, 1).find(config) != std::string::npos); }).find(config) !=
         std::string::npos);
   for (rondo_comm_t comm : comms) REQUIRE(rondo_leave(comm) == RONDO_OK);
