@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "collective.h"
 #include "sizes.h"
 #include "table.h"
@@ -18,13 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Without what moves a terminal's cursor or changes its colours.
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
-  std::string text = found != object.end() && found->is_string() ? found->get<std::string>() : "";
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-  return text;
+  return found != object.end() && found->is_string() ? in_one_line(found->get<std::string>()) : "";
 }
 
 std::optional<double> number_of(const Json& object, const char* key) {

@@ -226,6 +226,10 @@ std::string read_switches(const OptionWords& words, PerfOptions& options) {
       return fmt::format("{} is {}: it must be from 0 to {}", option, value, most);
   }
   if (std::string wrong = check_plot_file(options.plot_file); !wrong.empty()) return wrong;
+  if (!options.json_file.empty() && options.json_file == options.plot_file)
+    return fmt::format("--json and --plot are both '{}': the plot would replace the rows", options.json_file);
+  if (!options.makes_calls() && !(options.json_file.empty() && options.plot_file.empty()))
+    return "--explain and --rules measure nothing: leave --json and --plot out";
   if (!options.makes_calls() && options.varying)
     return "--explain and --rules cover calls whose lengths all ranks know: leave --varying out";
   if (options.ping_pong && options.one_way) return "--ping_pong and --one_way exclude each other";

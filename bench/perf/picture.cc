@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/json_text.h"
 #include "sizes.h"
 
 namespace rondo::perf {
@@ -110,7 +111,8 @@ std::string escaped(const std::string& text) {
 }
 
 std::string text_at(double x, double y, const char* style, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style, escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style,
+                     escaped(in_one_line(text)));
 }
 
 std::string sample_line(size_t style, double x, double y, double length) {

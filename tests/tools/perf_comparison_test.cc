@@ -97,6 +97,16 @@ TEST_CASE("documents of nccl-tests name the collective by their program") {
   REQUIRE(run.rows[0].in_place_us == 11.5);
 }
 
+TEST_CASE("names do not reach the terminal as control characters") {
+  const MeasuredRun run = parsed(R"({"date": "\u001b[31m", "rondo_version": "9",
+    "results": [{"collective": "a\nb", "size": 8, "ranks": 2, "out_of_place": {"time": 1e300}}]})");
+  const std::string text = comparison_text(run, run);
+  CAPTURE(text);
+  REQUIRE(text.find('\x1b') == std::string::npos);
+  REQUIRE(text.find("a\\u000ab") != std::string::npos);
+  REQUIRE(text.find("  1.0e+300  1.0e+300    1.00") != std::string::npos);
+}
+
 TEST_CASE("what is no such document is refused with its name and the reason") {
   REQUIRE(refused("{\"results\": [").find("x.json: it is not a JSON document of rondo-perf") == 0);
   REQUIRE(refused("{}").find("results") != std::string::npos);

@@ -238,6 +238,12 @@ TEST_CASE("A plot has one line per series and only numeric coordinates") {
   REQUIRE(svg.find("inf") == std::string::npos);
 }
 
+TEST_CASE("A plot is UTF-8, whatever the names of files are") {
+  Row row = example_row(8);
+  row.algorithm = "file:\xff\x1b<.xml";
+  REQUIRE(plot_svg({row}).find("file:\\ufffd\\u001b&lt;.xml") != std::string::npos);
+}
+
 TEST_CASE("A plot of no sizes, of one size or of a barrier is still a picture") {
   Row barrier = example_row(0);
   for (const std::vector<Row>& rows : {std::vector<Row>{}, {example_row(64)}, {barrier}}) {
