@@ -198,6 +198,15 @@ class Files(Perf):
             self.assertEqual(result.returncode, 3, words)
             self.assertIn("cannot write standard output: No space left on device", result.stderr)
 
+    def test_a_socket_does_not_take_the_place_of_a_closed_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.json")
+            for how in ("-t 2", "--ranks 2"):
+                words = f"'{PERF}' all_reduce {how} -b 8 -e 8 -n 1 --json {path} >&-"
+                self.assertEqual(run("bash", "-c", words).returncode, 0, how)
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(len(json.load(file)["results"]), 1)
+
     def test_a_run_without_rows_leaves_no_earlier_ones(self):
         with tempfile.TemporaryDirectory() as folder:
             files = [os.path.join(folder, name) for name in ("rows.json", "plot.html")]
