@@ -12,6 +12,7 @@ LOG = b"""epoch 3 \xff\xfe Permission denied
 part number R0204 of another program
 [rank 3] data of other ranks must be the same: Permission denied
 rondo: 1 of 4 ranks did not join within 60 s: 3
+[05:37:24.162 18099 rondo warning] rejected a connection: a process that claims to be rank 1 has a different secret
 rondo: InfiniBand verbs cannot be used: mlx5_7:1 is down; mlx5_2:1 has no GID: its network interface has no address \
 [R1004]
 """
@@ -47,7 +48,7 @@ class Explain(unittest.TestCase):
 
     def test_a_log_has_each_error_once_and_other_programs_lines_are_left_alone(self):
         code, text, _ = explain(given=LOG)
-        self.assertEqual((code, self.titles(text)[:3]), (0, ["R0203", "R0101", "R1004"]))
+        self.assertEqual((code, self.titles(text)[:4]), (0, ["R0203", "R0101", "R0105", "R1004"]))
         self.assertIn('"mlx5_0:1 is down"', text)
         self.assertIn("give the RoCE port's interface an IP address", text)
         self.assertNotIn("R0506", text)
