@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/error_kinds.h"
+#include "base/file_name.h"
 #include "base/log.h"
 #include "bootstrap/state_query.h"
 #include "health/flight_file.h"
@@ -68,6 +69,8 @@ std::unique_ptr<ControlPlane> ControlPlane::alone(const PeerGpu& device) {
   std::unique_ptr<ControlPlane> session(new ControlPlane);
   session->members_.resize(1);
   session->members_.front().device = device;
+  session->members_.front().pid = ::getpid();
+  session->members_.front().host_name = host_name();
   session->credentials_.session = random_u64();
   return session;
 }
