@@ -200,12 +200,11 @@ rondo_status_t rondo_shrink(rondo_comm_t comm, const int* excluded, int nexclude
                             const rondo_config_t* config) {
   return guarded("rondo_shrink", comm, [&]() -> Status {
     const bool the_gone = nexcluded == RONDO_THE_GONE;
-    if (!the_gone && nexcluded < 0)
-      return error(Code::InvalidArgument, "excluded is {} with {} ranks", static_cast<const void*>(excluded),
-                   nexcluded);
-    if (nexcluded > 0 && excluded == nullptr)
-      return error(ErrorKind::NullArgument, "excluded is NULL, with {} ranks", nexcluded);
     return create(newcomm, "newcomm", [&]() -> Result<CommunicatorPtr> {
+      if (!the_gone && nexcluded < 0)
+        return error(Code::InvalidArgument, "nexcluded is {}: it must be at least 0, or RONDO_THE_GONE",
+                     nexcluded);
+      if (nexcluded > 0 && excluded == nullptr) return api::null_argument("excluded");
       if (comm == nullptr || comm->mark != api::kCommMark) return api::live(comm).status();
       Communicator& parent = *comm->communicator;
       RONDO_TRY_ASSIGN(auto options, options_of_child(parent, config));

@@ -168,10 +168,12 @@ TEST_CASE("an invalid shrink is refused at once") {
     require(made == nullptr, "a communicator");
     check_fails(rondo_shrink(rank.comm, &excluded[1], 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
                 {"which is the caller", "[R0001]"}, rank.comm);
+    made = rank.comm;
     check_fails(rondo_shrink(rank.comm, nullptr, 1, &made, nullptr), RONDO_INVALID_ARGUMENT,
                 {"excluded is NULL", "[R0601]"}, rank.comm);
     check_fails(rondo_shrink(rank.comm, excluded.data(), -2, &made, nullptr), RONDO_INVALID_ARGUMENT,
-                {"with -2 ranks"}, rank.comm);
+                {"nexcluded is -2", "RONDO_THE_GONE"}, rank.comm);
+    require(made == nullptr, "a communicator");
     int ngone = 0;
     check_fails(rondo_gone_ranks(rank.comm, nullptr, &ngone), RONDO_INVALID_ARGUMENT, {"ranks is NULL"},
                 rank.comm);
