@@ -134,8 +134,10 @@ Status Communicator::check_nothing_left() const {
   RONDO_TRY(connections_.check_nothing_left());
   if (shm_executor_) RONDO_TRY(shm_executor_->check_nothing_left());
   if (messages_.unreceived() == 0) return {};
-  return error(ErrorKind::MessageUnreceived, "{} messages were sent to rank {} and never received",
-               messages_.unreceived(), rank());
+  return error(
+      ErrorKind::MessageUnreceived, "{} sent to rank {} and never received",
+      messages_.unreceived() == 1 ? "1 message was" : fmt::format("{} messages were", messages_.unreceived()),
+      rank());
 }
 
 Status Communicator::finalize() {
