@@ -11,7 +11,10 @@
  *   of 0 is legal everywhere; the buffers may then be NULL.
  * - `stream` selects how a call runs. NULL: on the caller's thread, returning when it is done. A queue
  *   from rondo_queue_create(): asynchronously, in queue order. A CUDA stream (rondo_cuda_stream()): as
- *   part of that stream.
+ *   part of that stream. Calls on one communicator run in the order in which they are made, on the
+ *   caller's thread and any queues alike: a send with a NULL stream waits for a receive that is on a queue
+ *   before it. Calls overlap in groups, on duplicates, and with messages that rondo_isend() and
+ *   rondo_irecv() started.
  * - Buffers are in host memory or, if the rank has a GPU (::rondo_config_t::device), in memory that
  *   this GPU can access. A collective runs on the GPU if a buffer is GPU or managed memory, if it is
  *   issued on a CUDA stream, or, on a rank with a GPU, if no buffer is in host memory; it must run on
@@ -29,10 +32,12 @@
  * - All ranks of a communicator make the same calls in the same order. Ranks that disagree
  *   (collective, count, type, operation, root) get ::RONDO_MISMATCH and a sentence that names the
  *   ranks and both calls.
- * - rondo_split(), rondo_duplicate(), rondo_shrink() and rondo_finalize() are not allowed within a group.
+ * - rondo_split(), rondo_duplicate(), rondo_shrink(), rondo_finalize() and rondo_quiesce() are not allowed
+ *   within a group.
  * - A forked child cannot use what its parent created before the fork: every call there returns
  *   ::RONDO_INVALID_USAGE at once. The same holds in a process that has closed all its descriptors.
- *   If the parent had no communicator and no queue, its child may start Rondo.
+ *   A child may start Rondo if its parent had no communicator, no queue and no unique id for which ranks
+ *   were still to join, and if none of its threads was making one (rondo_init() and the like).
  * - Every wait ends: with success, when a peer dies (::RONDO_REMOTE_ERROR, within a second), when
  *   any rank calls rondo_abort(), or at the deadline (::RONDO_TIMEOUT).
  */
@@ -66,7 +71,7 @@ typedef enum {
   RONDO_TIMEOUT = 6,          /**< The deadline passed; the text names the rank that did not answer. */
   RONDO_MISMATCH = 7,         /**< Ranks disagree about a call; the text names both calls. */
   RONDO_ABORTED = 8,          /**< Some rank called rondo_abort(). */
-  RONDO_IN_PROGRESS = 9,      /**< Not done yet (queries only). */
+  RONDO_IN_PROGRESS = 9,      /**< Not done yet: of queries, waits with a limit, rondo_deregister(). */
   RONDO_UNSUPPORTED = 10,     /**< Legal, but this build cannot do it. */
   RONDO_OUT_OF_MEMORY = 11    /**< Out of memory. */
 } rondo_status_t;
