@@ -55,7 +55,7 @@ RONDO_API rondo_status_t rondo_topology_load(rondo_topology_t* topology, const c
  * shows to the process, with its numbers. What the host hides, as virtual machines and containers do, is
  * guessed, and rondo_topology_remark() says so. If RONDO_TOPO_FILE or else NCCL_TOPO_FILE names a
  * description, that is read instead, as by rondo_topology_load(); if NCCL_TOPO_DUMP_FILE names a file, the
- * host's description is written there. Communicators never call it.
+ * host's description is written there.
  * @param[out] topology the topology; NULL on failure
  * @param config settings, or NULL
  * @return ::RONDO_SYSTEM_ERROR, with the file, if /sys cannot be read or a file cannot be written;
@@ -218,7 +218,8 @@ typedef struct {
 } rondo_topology_plan_t;
 
 /** Searches for the fastest plan of all GPUs, for less than a second, which 16 GPUs do not need and 64 may
- * exceed. More than 128 GPUs get a plan of the shortest ways alone. Nothing carries plans out yet.
+ * exceed. More than 128 GPUs get a plan of the shortest ways alone. Communicators carry such plans out as
+ * the algorithm "forest" (docs/algorithms.md).
  * @param topology the topology
  * @param all_links as in rondo_topology_limit()
  * @param[in,out] plan the plan
