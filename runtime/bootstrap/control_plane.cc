@@ -77,6 +77,7 @@ std::unique_ptr<ControlPlane> ControlPlane::alone(const PeerGpu& device) {
 
 ControlPlane::~ControlPlane() {
   if (context_ == nullptr) return;
+  wait_for_starting();
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -290,12 +291,19 @@ void ControlPlane::hear(std::vector<FailureNotice> notices, int from_rank) {
     const std::lock_guard lock(mutex_);
     for (const FailureNotice& notice : notices) {
       for (const auto& [id, attachment] : attachments_) apply(notice, attachment);
-      if (notice.communicator == 0 && !notice.is_departure()) start_health_.fail(notice.status());
+      if (notice.communicator == 0 && !notice.is_departure()) start_health_.fail(why_it_ended(notice));
     }
     changed_.notify_all();
   }
   for (const FailureNotice& notice : notices)
     if (notice.communicator == 0 && notice.rank != rank_ && gone_.insert(notice.rank).second) take_place();
+}
+
+/// Ranks that are quick to start may have failed in a call, and ended, while this one is still starting.
+Status ControlPlane::why_it_ended(const FailureNotice& end) const {
+  const auto cause =
+      std::find_if(heard_.begin(), heard_.end(), [](const auto& one) { return one.communicator == kWorld; });
+  return (cause == heard_.end() ? end : *cause).status();
 }
 
 void ControlPlane::apply(const FailureNotice& notice, const Attachment& attachment) {

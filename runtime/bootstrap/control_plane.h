@@ -142,6 +142,7 @@ class ControlPlane {
   void all_have(Ended ended);
   pid_t thread_of(uint64_t communicator);
   void answer_inquiry(const ConnectRequest& purpose, const Fd& fd);
+  Status why_it_ended(const FailureNotice& end) const;
   void apply(const FailureNotice& notice, const Attachment& attachment);
 
   std::shared_ptr<Context> context_;  // null: alone

@@ -96,7 +96,8 @@ void ControlPlane::wait_for_starting() {
   constexpr int64_t kStarting_ms = 10'000;
   bool over = bootstrap_root_ == nullptr;
   const auto is_over = [&] {
-    if (!over) context_->event_loop().call([&] { over = bootstrap_root_->is_over(); });
+    if (!over)
+      context_->event_loop().call([&] { over = !connected_ || has_departed_ || bootstrap_root_->is_over(); });
     return over;
   };
   static_cast<void>(wait_until(is_over, Deadline::in_ms(kStarting_ms)));

@@ -109,6 +109,23 @@ TEST_CASE("a rank 0 that fails in init tells the others why") {
   }));
 }
 
+TEST_CASE("a rank 0 that ends after a failure tells the ranks that are still starting") {
+  expect_success(run_world({.nranks = 16}, [](Rank& rank) {
+    for (int time = 0; time < 10; ++time) {
+      rondo_unique_id_t id{};
+      if (rank.rank == 0) check(rondo_get_unique_id(&id));
+      check(rondo_broadcast(&id, &id, sizeof id, RONDO_UINT8, 0, rank.comm, nullptr), rank.comm);
+      rondo_comm_t second = nullptr;
+      rondo_status_t status = rondo_init_rank(&second, rank.size, &id, rank.rank, nullptr);
+      if (rank.rank == 0) check(rondo_abort(second));
+      if (status == RONDO_OK) status = rondo_barrier(second, nullptr);
+      const std::string why = rondo_last_error(second);
+      require(status != RONDO_OK && why.find("called rondo_abort()") != std::string::npos, why);
+      rondo_destroy(second);
+    }
+  }));
+}
+
 TEST_CASE("tcp:// takes host and port from its text") {
   const std::string target = "tcp://localhost:" + std::to_string(free_port());
   for (const char* secret : {"", "correct horse"}) {
