@@ -31,6 +31,7 @@ class Explain(unittest.TestCase):
     def test_an_id_has_its_cause_its_cure_and_a_picture(self):
         code, text, _ = explain("R0203")
         self.assertEqual((code, self.titles(text)), (0, ["R0203"]))
+        self.assertEqual(explain("r0203")[1], text)
         for words in ("cause: ", "what to do: ", "rank 1: recv(from 0)", "more: ", "#a-call-does-not-end"):
             self.assertIn(words, text)
 

@@ -25,7 +25,7 @@ Options:
 # What the documents say, which the build puts here.
 ROWS = []
 
-ID = re.compile(r"\bR\d{4}\b", re.ASCII)
+ID = re.compile(r"\bR\d{4}\b", re.ASCII | re.IGNORECASE)
 BRACKETED = re.compile(r"\[(R\d{4})\]", re.ASCII)
 MAX_LINE = 1 << 16
 MIN_LITERAL = 12  # letters that a known message needs in a text without an id: shorter ones are in any text
@@ -65,7 +65,7 @@ BY_STATUS = {row["quoted"][0][0]: row for row in ROWS if row["id"].startswith("R
 def known_rows(text, is_log):
     """The rows about a line: those of its ids, and of known messages without an id that it has. A line without ids
     has the row of the longest known message; in a log, lines of other programs are left alone."""
-    ids = (BRACKETED if is_log else ID).findall(text)
+    ids = BRACKETED.findall(text) if is_log else [one.upper() for one in ID.findall(text)]
     if not ids and text.strip() in BY_STATUS:
         return [BY_STATUS[text.strip()]]
     if is_log and not ids and "rondo" not in text.lower():
