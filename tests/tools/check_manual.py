@@ -101,6 +101,7 @@ class Manual(unittest.TestCase):
             text = page(name + ".1")
             for option in options_of(program):
                 self.assertIn(f"\\fB{option}\\fR", text)
+        self.assertIn("rondo-run [OPTIONS] PROGRAM [ARGUMENT...]", page("rondo-run.1"))
 
     def test_every_call_has_a_page_with_its_comment(self):
         for path in glob.glob(os.path.join(SOURCE, "runtime/include/rondo/*.h")):

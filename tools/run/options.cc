@@ -35,6 +35,13 @@ void declare(CLI::App& app, RunOptions& options) {
       "The exit code is that of the first rank that failed, 128 + the signal number if one ended it.");
 }
 
+/// CLI11 does not know of the program after the options.
+std::string help_of(const CLI::App& app) {
+  constexpr std::string_view kOptions = "[OPTIONS]";
+  std::string help = app.help();
+  return help.insert(help.find(kOptions) + kOptions.size(), " PROGRAM [ARGUMENT...]");
+}
+
 /// Rewrites mpirun's single-dash "-np" as "--np"; the program's own words stay as they are.
 std::vector<const char*> understood(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
@@ -82,7 +89,7 @@ ParsedRunOptions parse_options(int argc, const char* const* argv) {
     if (!parsed.options.command.empty() && parsed.options.command[0] == "--")
       parsed.options.command.erase(parsed.options.command.begin());
   } catch (const CLI::CallForHelp&) {
-    parsed.message = app.help();
+    parsed.message = help_of(app);
     return parsed;
   } catch (const CLI::CallForVersion& call) {
     parsed.message = std::string(call.what()) + "\n";
