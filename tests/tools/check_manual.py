@@ -96,6 +96,11 @@ class Manual(unittest.TestCase):
         self.assertEqual(completions("rondo-perf", "--plot", "-"), set())
         self.assertEqual(completions("rondo-run", "-n", ""), set())
 
+    def test_options_of_a_started_program_are_its_own(self):
+        self.assertEqual(completions("rondo-run", "--heap", "-n", "2", "--g"), {"--grace"})
+        self.assertEqual(completions("rondo-run", "-n", "2", "./program", "--g"), set())
+        self.assertEqual(completions("rondo-run", "--", "./program", "-"), set())
+
     def test_every_option_is_in_the_man_page(self):
         for program, name in self.each():
             text = page(name + ".1")

@@ -31,12 +31,20 @@ def option_lines(help_):
             f"    *) words='{' '.join(option_names(help_))}' ;;", "  esac"]
 
 
+def program_lines(valued):
+    """Leaves the words of the program that is started, and of its arguments, to bash."""
+    return ["  local at", "  for ((at = 1; at < COMP_CWORD; ++at)); do", "    case ${COMP_WORDS[at]} in",
+            f"      {' | '.join(valued)}) ((++at)) ;;", "      -*) ;;", "      *) return ;;", "    esac", "  done"]
+
+
 def bash_completion(name, help_):
     function, valued = "_" + name.replace("-", "_"), valued_names(help_)
     lines = [f"# Completion of {name} for bash. Made by tools/manual; do not edit.", f"{function}() {{",
              '  local current=${COMP_WORDS[COMP_CWORD]} command="" words', "  COMPREPLY=()"]
     if valued:
         lines += ["  case ${COMP_WORDS[COMP_CWORD-1]} in", f"    {' | '.join(valued)}) return ;;", "  esac"]
+    if " PROGRAM" in help_.usage:
+        lines += program_lines(valued)
     lines += option_lines(help_)
     lines += ["  if [[ $current != -* ]]; then", "    [[ -z $command ]] || return",
               f"    words='{' '.join(argument_words(help_))}'", "  fi"]
