@@ -28,6 +28,7 @@ class Usage(unittest.TestCase):
     def test_programs(self):
         for program in PROGRAMS:
             self.refused(program, "--no-such-option")
+            self.assertIn(os.path.basename(program) + ": ", run(program, "--no-such-option").stderr)
 
     def test_scripts(self):
         for script in ("tools/test", "tools/quickstart", "tools/gpu-check", "tools/check", "bench/compare/compare.py",

@@ -25,6 +25,10 @@ void refuse(const std::string& problem) {
   std::exit(kBadOptions);
 }
 
+std::string option_error(const std::string& problem) {
+  return fmt::format("{0}: {1} ({0} --help lists the options)\n", kProgramName, problem);
+}
+
 void require_options(rondo_status_t status) {
   if (status == RONDO_INVALID_ARGUMENT || status == RONDO_INVALID_USAGE) refuse(rondo_last_error(nullptr));
   require(status);

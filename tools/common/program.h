@@ -25,6 +25,9 @@ void require(rondo_status_t status);
 /// Ends the program with what is wrong with its options.
 [[noreturn]] void refuse(const std::string& problem);
 
+/// What CLI11 prints of options that it cannot read: the same, with where they are described.
+std::string option_error(const std::string& problem);
+
 /// As require(), of a call whose arguments the options give: if they are wrong, so are the options.
 void require_options(rondo_status_t status);
 

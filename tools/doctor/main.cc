@@ -133,6 +133,8 @@ int main(int argc, char** argv) try {
                  "seconds to wait for all ranks, and for each message between them (60)")
       ->check(CLI::Range(0.1, 86400.0));
   app.set_version_flag("--version", rondo::tool::version_text());
+  app.failure_message(
+      [](const CLI::App*, const CLI::Error& wrong) { return rondo::tool::option_error(wrong.what()); });
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);
   } catch (const CLI::ParseError& parsed) {

@@ -170,6 +170,7 @@ int main(int argc, char** argv) try {
   CLI::App app("What the ranks of a collective do, whether that is right, and how long it takes.",
                kProgramName);
   declare(app, options);
+  app.failure_message([](const CLI::App*, const CLI::Error& wrong) { return option_error(wrong.what()); });
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);
   } catch (const CLI::ParseError& parsed) {

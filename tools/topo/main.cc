@@ -235,6 +235,7 @@ int main(int argc, char** argv) try {
       "it.",
       kProgramName);
   declare(app, options);
+  app.failure_message([](const CLI::App*, const CLI::Error& wrong) { return option_error(wrong.what()); });
   try {  // CLI11 reports errors by exceptions, and --help too
     app.parse(argc, argv);
     options.is_limits = app.count("--limits") > 0;
