@@ -43,16 +43,20 @@ bool never_overcommits() {
   return got == 1 && text[0] == '2';
 }
 
-bool is_address_space_limited() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+/// RLIMIT_AS counts what is reserved, RLIMIT_DATA the whole of each arena once a fork has ended its lending.
+bool is_memory_limited() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
+  }
+  return false;
 }
 
 /// Null if the heap can serve.
 const char* obstacle() {
   if (::sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return "pages do not have 4096 bytes";
   if (!is_in_charge()) return "the program has another malloc() that comes first";
-  if (is_address_space_limited()) return "the process's address space is limited (ulimit -v)";
+  if (is_memory_limited()) return "the process's address space or data is limited (ulimit -v, ulimit -d)";
   if (never_overcommits()) return "vm.overcommit_memory is 2";
   state.max_block = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes;
   std::byte* const region = reserve(kRegionBytes, kArenaBytes);

@@ -75,9 +75,11 @@ class Fallbacks(unittest.TestCase):
         self.assertIn(why, result.stderr)
         self.assertNotRegex(result.stderr, USED)
 
-    def test_limited_address_space(self):
+    def test_limited_memory(self):
         limit = (16 << 30, 16 << 30)
-        self.expect_usual("address space is limited", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
+        for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+            self.expect_usual("address space or data is limited",
+                              preexec_fn=lambda kind=kind: resource.setrlimit(kind, limit))
 
     def test_limited_files(self):
         limit = (1 << 20, 1 << 20)
