@@ -118,15 +118,15 @@ void Arena::empty_file(uint32_t first, uint32_t granules) const {
   if (fd >= 0) punch(fd, first * kGranuleBytes, granules * kGranuleBytes);
 }
 
-void Arena::tidy_file() const {
+void Arena::tidy_file(bool blocks_too) const {
   const int fd = file.descriptor();
   const int pages = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   for (uint32_t first = 0; first < map.granules(); first += map.run_length(first)) {
     if (fd < 0 || pages < 0) break;
-    if (map.length(first) != 0)
-      punch_behind(fd, pages, begin, first * kGranuleBytes, map.length(first));
-    else
+    if (map.length(first) == 0)
       empty_file(first, map.run_length(first));
+    else if (blocks_too)
+      punch_behind(fd, pages, begin, first * kGranuleBytes, map.length(first));
   }
   if (pages >= 0) ::close(pages);
 }

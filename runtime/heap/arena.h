@@ -22,6 +22,8 @@ struct Arena {
   uint32_t blocks = 0;
   bool is_huge = false;       // has been made for one block
   bool is_inherited = false;  // the file is the parent's
+  uint64_t shared_from = 0;   // the first fork whose child has it, if it is not lent
+  uint64_t freed_after = 0;   // the latest fork before a block was last freed
   OwnFile file;
   RunMap map;
 
@@ -40,8 +42,8 @@ struct Arena {
   bool empty(uint32_t first, uint32_t granules) const;
   /// The same where the arena is not lent, for what its file holds too: no other process needs it.
   void empty_file(uint32_t first, uint32_t granules) const;
-  /// Likewise for all that blocks do not need: where there are none, and where they have pages of their own.
-  void tidy_file() const;
+  /// Likewise where there are no blocks, and, if `blocks_too`, where blocks have pages of their own.
+  void tidy_file(bool blocks_too) const;
   /// Before a fork: all blocks become this process's own. They are copied if the file cannot be found.
   void keep_private();
 };

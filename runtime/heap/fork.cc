@@ -23,6 +23,7 @@ void before_fork() {
     if (!arena.is_lent() || arena.blocks == 0) return;
     any = true;
     empty_kept(arena);
+    arena.shared_from = state.children.latest() + 1;
     arena.keep_private();
     std::atomic_ref(state.ended).fetch_add(1);
     if (++state.own_private > kMaxFiles) arena.file.close();
@@ -31,7 +32,7 @@ void before_fork() {
     ++state.counts.forks;
     state.tidy_pause_ms = 0;
   }
-  if (state.own_private != 0) state.children.before_fork();
+  if (state.own_private != 0) state.children.before_fork(any);
 }
 
 void after_fork_in_parent() {

@@ -56,6 +56,7 @@ Arena* make_arena(size_t bytes, bool is_huge) {
   ++state.numbers;
   arena.is_huge = is_huge;
   arena.is_inherited = false;
+  arena.freed_after = 0;
   for (uint32_t slot = first; slot < first + slots; ++slot)
     state.arena_of[slot] = static_cast<uint16_t>(first);
   state.used = std::max(state.used, first + slots);
@@ -141,7 +142,9 @@ void shorten(Arena& arena, uint32_t first, uint32_t pages) {
 }
 
 /// Whether the file of an arena that is not lent serves this process alone.
-bool is_alone(const Arena& arena) { return !arena.is_inherited && !state.children.any_left(); }
+bool is_alone(const Arena& arena) {
+  return !arena.is_inherited && !state.children.any_left(arena.shared_from, state.children.latest());
+}
 
 int64_t now_ms() {
   timespec now{};
@@ -149,17 +152,20 @@ int64_t now_ms() {
   return now.tv_sec * int64_t{1000} + now.tv_nsec / 1'000'000;
 }
 
-/// After a fork each page of a block is there twice once it has been written to. When no child is left that
-/// needs the older one, it goes: now and then, at some call of malloc() or free().
+/// After a fork each page of a block is there twice once it has been written to, and a freed one is still in
+/// the file. When no child is left that needs them, they go.
+void tidy_arena(const Arena& arena) {
+  if (arena.is_lent() || arena.is_inherited) return;
+  if (!state.children.any_left(arena.shared_from, arena.freed_after)) arena.tidy_file(is_alone(arena));
+}
+
+/// Now and then, at some call of malloc() or free().
 void tidy() {
   constexpr int64_t kFirstPauseMs = 50, kMaxPauseMs = 10'000;
   if (state.own_private == 0 || state.is_forking_here()) return;
   const int64_t now = now_ms();
   if (state.tidy_pause_ms != 0 && now < state.tidy_at_ms) return;
-  if (state.tidy_pause_ms != 0 && !state.children.any_left())
-    for_each_arena([](const Arena& arena) {
-      if (!arena.is_lent() && !arena.is_inherited) arena.tidy_file();
-    });
+  if (state.tidy_pause_ms != 0) for_each_arena(tidy_arena);
   state.tidy_pause_ms = std::clamp(2 * state.tidy_pause_ms, kFirstPauseMs, kMaxPauseMs);
   state.tidy_at_ms = now + state.tidy_pause_ms;
 }
@@ -199,6 +205,7 @@ void end_block(const BlockPlace& place, bool dirty) {
   Arena& arena = *place.arena;
   state.counts.now_bytes -= arena.map.length(place.first) * kGranuleBytes;
   give_back(arena, place.first, dirty);
+  arena.freed_after = state.children.latest();
   if (--arena.blocks == 0 && (arena.is_huge || !arena.is_lent())) drop_arena(arena);
 }
 
@@ -210,8 +217,7 @@ void drop_arena(Arena& arena) {
   if (arena.is_lent()) std::atomic_ref(state.ended).fetch_add(1);
   if (!arena.is_lent() && !arena.is_inherited) {
     --state.own_private;
-    if (!state.children.any_left())
-      arena.empty_file(0, arena.map.granules());  // peers may still have it mapped
+    if (is_alone(arena)) arena.empty_file(0, arena.map.granules());  // peers may still have it mapped
   }
   arena.drop();
   for (uint32_t slot = first; slot < first + slots; ++slot)

@@ -5,27 +5,38 @@
 // like that, so sealing tells. Guarded by the heap's lock.
 #pragma once
 
+#include <cstdint>
+
 #include "own_file.h"
 
 namespace rondo::heap {
 
 class Witnesses {
  public:
-  void before_fork();
+  /// `is_new`: the child gets memory that children of earlier forks do not have.
+  void before_fork(bool is_new);
   /// The child's own children are those that count from now on.
   void after_fork_in_child();
-  /// Whether any child of earlier forks, or one of theirs, may be left.
-  bool any_left();
+  /// The number of the latest fork.
+  uint64_t latest() const { return latest_; }
+  /// Whether any child of the forks `from` to `to`, or one of theirs, may be left.
+  bool any_left(uint64_t from, uint64_t to);
 
  private:
-  static constexpr int kMaxWaiting = 8;
+  static constexpr int kMaxWaiting = 32;
+  struct Witness {
+    OwnFile file;
+    uint64_t first = 0, last = 0;  // forks
+    bool concerns(uint64_t from, uint64_t to) const { return first <= to && last >= from; }
+  };
 
   bool set_aside();
 
-  OwnFile mapped_;
-  void* page_ = nullptr;  // of `mapped_`; null: no fork since any_left()
-  OwnFile waiting_[kMaxWaiting];
-  bool is_blind_ = false;  // a child may have no witness
+  uint64_t latest_ = 0;
+  Witness now_;
+  void* page_ = nullptr;  // of now_'s file; null: no fork since it was set aside
+  Witness waiting_[kMaxWaiting];
+  uint64_t blind_ = 0;  // the latest fork whose child may have no witness
 };
 
 }  // namespace rondo::heap

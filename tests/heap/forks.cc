@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of program.cc: what forks leave of blocks.
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -179,6 +180,36 @@ void memory_after_forks() {
   std::free(half);
   std::free(block);
   require(bytes_in_files() < 2 * kLarge, "freed blocks are still there");
+}
+
+/// Likewise if some child is there at any time: only those that saw a block before it was freed need it.
+void memory_amid_children() {
+  const auto started = [] {
+    return forked([] {
+      for (;;) ::pause();
+    });
+  };
+  const auto ended = [](pid_t child) {
+    require(::kill(child, SIGKILL) == 0 && ::waitpid(child, nullptr, 0) == child, "kill");
+  };
+  std::vector<char*> kept{static_cast<char*>(std::malloc(kLarge))};
+  const pid_t first = started();
+  pid_t last = started();
+  for (int i = 0; i < 5; ++i) {
+    char* const block = static_cast<char*>(std::malloc(32 * kLarge));
+    std::memset(block, 1, 32 * kLarge);
+    kept.push_back(static_cast<char*>(std::malloc(kLarge)));
+    const pid_t next = started();
+    std::free(block);
+    ended(last);
+    last = next;
+    wait_and_allocate(100);
+  }
+  require(bytes_in_files() > 32 * kLarge, "what the last child sees is gone");
+  require(bytes_in_files() < 70 * kLarge, "what earlier children saw is still there");
+  ended(first);
+  ended(last);
+  for (char* const block : kept) std::free(block);
 }
 
 /// Other handlers of fork allocate and free, too.

@@ -54,6 +54,7 @@ void forks();
 void forks_amid_threads();
 void writes_amid_forks();
 void memory_after_forks();
+void memory_amid_children();
 void handlers();
 void closes_all();
 
