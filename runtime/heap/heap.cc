@@ -105,14 +105,15 @@ void count_bytes(size_t granules) {
   state.counts.max_bytes = std::max(state.counts.max_bytes, state.counts.now_bytes);
 }
 
-/// The place of a block, or the end of the program.
+/// The place of a block, or the end of the program: without the lock, as a handler of SIGABRT may allocate or
+/// fork.
 BlockPlace place_of(const void* block) {
   Arena& arena = state.arena_at(block);
   const bool is_in_arena = arena.bytes != 0;
   const uint32_t first = is_in_arena ? arena.granule_of(block) : 0;
-  if (!is_in_arena || arena.at(first) != block || arena.map.length(first) == 0)
-    die("free() or realloc() of what is no block of malloc()");
-  return {&arena, first};
+  if (is_in_arena && arena.at(first) == block && arena.map.length(first) != 0) return {&arena, first};
+  ::pthread_mutex_unlock(&state.mutex);
+  die("free() or realloc() of what is no block of malloc()");
 }
 
 /// Whether freed granules of a lent arena keep their pages.

@@ -64,6 +64,7 @@ class Promises(unittest.TestCase):
             result = run(PROGRAM, case)
             self.assertEqual(result.returncode, -signal.SIGABRT)
             self.assertIn("free() or realloc() of what is no block of malloc()", result.stderr)
+        self.assertEqual(run(PROGRAM, "abort_handler").returncode, 0)
 
 
 class Fallbacks(unittest.TestCase):

@@ -2,6 +2,8 @@
 // A program without Rondo, which librondo-heap.so is loaded into: program CASE. Every case allocates small
 // and large blocks in its own way and ends with 1 and a sentence if their memory is not what malloc()
 // promises.
+#include <signal.h>
+
 #include <cstring>
 #include <string>
 #include <vector>
@@ -56,6 +58,19 @@ void free_inside() {
   std::free(block);
 }
 
+/// As a handler does that has a debugger print where the program is.
+void abort_handler() {
+  const auto forks = [](int) {
+    char* const block = static_cast<char*>(std::malloc(kLarge));
+    put(block, kLarge, 1);
+    expect_end(forked([&] { require(has(block, kLarge, 1), "the child's memory"); }));
+    std::_Exit(0);
+  };
+  ::signal(SIGABRT, forks);
+  ::alarm(10);
+  double_free();
+}
+
 struct Case {
   const char* name;
   void (*run)();
@@ -76,6 +91,7 @@ constexpr Case kCases[] = {{"stress", stress},
                            {"handlers", handlers},
                            {"closes_all", closes_all},
                            {"descriptors", descriptors},
+                           {"abort_handler", abort_handler},
                            {"double_free", double_free},
                            {"free_inside", free_inside}};
 
