@@ -129,17 +129,19 @@ void give_back(Arena& arena, uint32_t first, bool dirty) {
   set_dirty(arena, first, granules, dirty);
   if (dirty && arena.is_lent()) state.counts.kept_bytes += granules * kGranuleBytes;
   arena.map.give_back(first);
+  arena.freed_after = state.children.latest();
 }
 
 /// Beyond the block's first pages nothing of it remains.
 void shorten(Arena& arena, uint32_t first, uint32_t pages) {
   const uint32_t needed = granules_for(pages * kPageBytes);
   arena.map.pages(first) = pages;
-  if (!arena.is_lent() || needed == arena.map.length(first)) return;
+  if (needed == arena.map.length(first)) return;
   const uint32_t rest = arena.map.split(first, needed);
   const uint32_t granules = arena.map.length(rest);
   state.counts.now_bytes -= granules * kGranuleBytes;
-  give_back(arena, rest, may_keep(granules * kGranuleBytes) || !arena.empty(rest, granules));
+  const bool keeps = arena.is_lent() && may_keep(granules * kGranuleBytes);
+  give_back(arena, rest, keeps || !arena.empty(rest, granules));
 }
 
 /// Whether the file of an arena that is not lent serves this process alone.
@@ -206,7 +208,6 @@ void end_block(const BlockPlace& place, bool dirty) {
   Arena& arena = *place.arena;
   state.counts.now_bytes -= arena.map.length(place.first) * kGranuleBytes;
   give_back(arena, place.first, dirty);
-  arena.freed_after = state.children.latest();
   if (--arena.blocks == 0 && (arena.is_huge || !arena.is_lent())) drop_arena(arena);
 }
 
