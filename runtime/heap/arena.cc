@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -91,14 +92,24 @@ bool Arena::make(std::byte* place, size_t size, uint64_t new_number) {
     return false;
   }
   if (wants_huge_pages()) advise(place, size, MADV_HUGEPAGE);
+  advise(place, size, MADV_DONTDUMP);
   map.begin(notes, static_cast<uint32_t>(granules));
   begin = place;
   bytes = size;
   blocks = 0;
+  dumped = 0;
   // Pairs with the acquire load in find(): a thread that has a block got it from one that holds the lock
   // anyway.
   std::atomic_ref(number).store(new_number, std::memory_order_release);
   return true;
+}
+
+void Arena::dump_to(uint32_t granules) {
+  constexpr uint32_t kStep = 64;  // seldom enough
+  if (granules <= dumped) return;
+  const uint32_t end = std::min((granules + kStep - 1) / kStep * kStep, map.granules());
+  advise(at(dumped), (end - dumped) * kGranuleBytes, MADV_DODUMP);
+  dumped = end;
 }
 
 void Arena::drop() {
@@ -137,7 +148,10 @@ void Arena::keep_private() {
   std::atomic_ref(number).store(0);
   const int fd = file.descriptor();
   if (fd >= 0) {
-    if (map_at(begin, bytes, kReadWrite, MAP_PRIVATE, fd) == begin) return;
+    if (map_at(begin, bytes, kReadWrite, MAP_PRIVATE, fd) == begin) {
+      advise(at(dumped), (map.granules() - dumped) * kGranuleBytes, MADV_DONTDUMP);
+      return;
+    }
     die("the kernel does not let memory be kept apart from a forked process's: more than vm.max_map_count?");
   }
   for (uint32_t at_granule = 0; at_granule < map.granules(); at_granule += map.run_length(at_granule)) {

@@ -24,6 +24,7 @@ struct Arena {
   bool is_inherited = false;  // the file is the parent's
   uint64_t shared_from = 0;   // the first fork whose child has it, if it is not lent
   uint64_t freed_after = 0;   // the latest fork before a block was last freed
+  uint32_t dumped = 0;        // granules that core dumps hold: all that have been in blocks
   OwnFile file;
   RunMap map;
 
@@ -36,6 +37,8 @@ struct Arena {
 
   /// Takes the place of reserved address space; false if there is no file or no memory.
   bool make(std::byte* place, size_t size, uint64_t new_number);
+  /// Core dumps hold these granules from now on: the kernel would fill one with all the rest.
+  void dump_to(uint32_t granules);
   /// Gives the memory back; the address space is reserved again.
   void drop();
   /// Gives the memory of granules back, which are then zeros; false if the kernel refuses.

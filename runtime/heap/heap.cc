@@ -181,6 +181,7 @@ BlockPlace take_block(size_t bytes, size_t alignment, Outlook outlook) {
   const BlockPlace place = take(granules, unit, outlook);
   if (place.first == RunMap::kNone) return place;
   ++place.arena->blocks;
+  place.arena->dump_to(place.first + granules);
   place.arena->map.pages(place.first) = pages_for(bytes);
   state.counts.kept_bytes -= dirty_bytes(*place.arena, place.first, granules);
   ++state.counts.blocks;
@@ -272,6 +273,7 @@ bool resize(void* block, size_t bytes) {
     if (!arena->is_lent() || state.is_forking_here() || !arena->map.grow(first, needs)) return false;
     state.counts.kept_bytes -= dirty_bytes(*arena, first + had, needs - had);
     arena->map.pages(first) = pages_for(bytes);
+    arena->dump_to(first + needs);
     count_bytes(needs - had);
   } else {
     shorten(*arena, first, pages_for(bytes));

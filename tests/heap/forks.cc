@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -211,6 +212,29 @@ void memory_amid_children() {
   ended(first);
   ended(last);
   for (char* const block : kept) std::free(block);
+}
+
+/// Bytes of the heap's files that a core dump would hold.
+size_t dumped_bytes() {
+  std::ifstream maps("/proc/self/smaps");
+  size_t sum = 0, kib = 0;
+  bool is_heaps = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("rondo-heap") != std::string::npos) is_heaps = true;
+    if (std::sscanf(line.c_str(), "Size: %zu", &kib) == 1 || line.rfind("VmFlags:", 0) != 0) continue;
+    if (is_heaps && line.find(" dd") == std::string::npos) sum += kib << 10;
+    is_heaps = false;
+  }
+  return sum;
+}
+
+/// They hold blocks, and not all the rest of an arena.
+void dumped() {
+  char* const block = static_cast<char*>(std::malloc(50 * kLarge));
+  require(dumped_bytes() > 50 * kLarge && dumped_bytes() < 60 * kLarge, "core dumps hold too much");
+  expect_end(forked([] {}));
+  require(dumped_bytes() > 50 * kLarge && dumped_bytes() < 60 * kLarge, "core dumps hold too much");
+  std::free(block);
 }
 
 /// Other handlers of fork allocate and free, too.

@@ -55,6 +55,7 @@ void forks_amid_threads();
 void writes_amid_forks();
 void memory_after_forks();
 void memory_amid_children();
+void dumped();
 void handlers();
 void closes_all();
 
