@@ -262,6 +262,17 @@ size_t usable_bytes(void* block) {
   return place.arena->map.pages(place.first) * kPageBytes;
 }
 
+void move_out(void* block, void* to, size_t bytes) {
+  const Arena& arena = state.arena_at(block);
+  const auto* from = static_cast<const std::byte*>(block);
+  auto* there = static_cast<std::byte*>(to);
+  for (; bytes > kMaxKeptBlock; bytes -= kMaxKeptBlock, from += kMaxKeptBlock, there += kMaxKeptBlock) {
+    std::memcpy(there, from, kMaxKeptBlock);
+    arena.empty(arena.granule_of(from), granules_for(kMaxKeptBlock));
+  }
+  std::memcpy(there, from, bytes);
+}
+
 bool resize(void* block, size_t bytes) {
   if (bytes > state.max_block) return false;
   const int error = errno;

@@ -25,6 +25,9 @@ bool is_of_heap(const void* pointer);
 void release(void* block);
 /// What the block can hold.
 size_t usable_bytes(void* block);
+/// Copies what is in a block that is released next; a long one loses its pages meanwhile, so that it never
+/// takes twice its memory.
+void move_out(void* block, void* to, size_t bytes);
 /// Makes a block shorter, or longer if there is room behind it; false if there is none.
 bool resize(void* block, size_t bytes);
 

@@ -43,7 +43,11 @@ void* moved(void* old, size_t bytes) {
   void* made = is_large(bytes) ? allocate(bytes, 1, Contents::Any, Outlook::MayGrow) : nullptr;
   if (made == nullptr) made = next_malloc().malloc(bytes);
   if (made == nullptr) return nullptr;
-  std::memcpy(made, old, std::min(bytes_in(old), bytes));
+  const size_t kept = std::min(bytes_in(old), bytes);
+  if (is_of_heap(old))
+    move_out(old, made, kept);
+  else
+    std::memcpy(made, old, kept);
   free_any(old);
   return made;
 }

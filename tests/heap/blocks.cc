@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of program.cc: blocks and their contents.
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -195,6 +196,20 @@ void returned() {
   }
   ::malloc_trim(0);
   require(resident() < before + 4 * kLarge, "malloc_trim() leaves freed blocks");
+}
+
+/// A long block that has to move to grow is never there twice.
+void moving() {
+  char* const block = static_cast<char*>(std::malloc(200 * kLarge));
+  char* const behind = static_cast<char*>(std::malloc(kLarge));
+  for (size_t i = 0; i < 200 * kLarge; i += kPage) block[i] = static_cast<char>(i >> 12);
+  char* const moved = static_cast<char*>(std::realloc(block, 300 * kLarge));
+  for (size_t i = 0; i < 200 * kLarge; i += kPage)
+    require(moved[i] == static_cast<char>(i >> 12), "moving loses contents");
+  rusage used{};
+  require(::getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss < 250 << 10, "a block is there twice");
+  std::free(behind);
+  std::free(moved);
 }
 
 /// Memory that no one touches takes none.

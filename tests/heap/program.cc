@@ -78,6 +78,7 @@ struct Case {
 constexpr Case kCases[] = {{"stress", stress},
                            {"handed_over", handed_over},
                            {"resizing", resizing},
+                           {"moving", moving},
                            {"aligned", aligned},
                            {"refused", refused},
                            {"returned", returned},

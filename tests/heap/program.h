@@ -43,6 +43,7 @@ pid_t forked(const Body& body) {
 void stress();
 void handed_over();
 void resizing();
+void moving();
 void aligned();
 void refused();
 void returned();
