@@ -10,9 +10,6 @@
 namespace rondo::heap {
 namespace {
 
-/// Arenas that are not lent whose files can still be emptied: descriptors are the program's to use up.
-constexpr uint32_t kMaxFiles = 64;
-
 /// Runs last before a fork, and first after it, since it was registered before those of most libraries.
 void before_fork() {
   ::pthread_mutex_lock(&state.mutex);
@@ -22,16 +19,9 @@ void before_fork() {
   for_each_arena([&](Arena& arena) {
     if (!arena.is_lent() || arena.blocks == 0) return;
     any = true;
-    empty_kept(arena);
-    arena.shared_from = state.children.latest() + 1;
-    arena.keep_private();
-    std::atomic_ref(state.ended).fetch_add(1);
-    if (++state.own_private > kMaxFiles) arena.file.close();
+    end_lending(arena);
   });
-  if (any) {
-    ++state.counts.forks;
-    state.tidy_pause_ms = 0;
-  }
+  if (any) ++state.counts.forks;
   if (state.own_private != 0) state.children.before_fork(any);
 }
 

@@ -25,6 +25,8 @@ constexpr size_t kPageBytes = 4096;
 constexpr size_t kMaxKeptBlock = size_t{32} << 20;
 constexpr size_t kMaxKept = 2 * kMaxKeptBlock;
 constexpr size_t kKeptOfLongest = 4;
+/// Arenas that are not lent whose files can still be emptied: descriptors are the program's to use up.
+constexpr uint32_t kMaxFiles = 64;
 
 size_t rounded_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -214,6 +216,15 @@ void end_block(const BlockPlace& place, bool dirty) {
 
 }  // namespace
 
+void end_lending(Arena& arena) {
+  empty_kept(arena);
+  arena.shared_from = state.children.latest() + 1;
+  arena.keep_private();
+  std::atomic_ref(state.ended).fetch_add(1);
+  if (++state.own_private > kMaxFiles) arena.file.close();
+  state.tidy_pause_ms = 0;
+}
+
 void drop_arena(Arena& arena) {
   const auto first = static_cast<uint32_t>(&arena - state.arenas);
   const auto slots = static_cast<uint32_t>(arena.bytes / kArenaBytes);
@@ -321,6 +332,12 @@ bool discard(void* begin, size_t bytes) {
   if (arena.is_lent()) return advise(static_cast<std::byte*>(begin), bytes, MADV_REMOVE);
   return ::mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
                 -1, 0) == begin;
+}
+
+void end_lending_at(const void* address) {
+  const HeapLock lock;
+  Arena& arena = state.arena_at(address);
+  if (arena.bytes != 0 && arena.is_lent()) end_lending(arena);
 }
 
 bool find(const void* at, LentPiece* found) {

@@ -35,6 +35,8 @@ bool resize(void* block, size_t bytes);
 bool trim();
 /// What the program would have had of MADV_DONTNEED: zeros. False if this range is not lent.
 bool discard(void* begin, size_t bytes);
+/// For memory whose pages a fork must leave alone: its arena is lent no more, so no fork maps it anew.
+void end_lending_at(const void* address);
 
 bool find(const void* at, LentPiece* found);
 int open_piece(uint64_t number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions by which librondo-heap.so takes the place of the C library's. Large blocks are the heap's,
 // all others the next allocator's, as are those that the heap cannot serve.
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -148,7 +149,25 @@ RONDO_EXPORTED int malloc_trim(size_t left) {
 RONDO_EXPORTED int madvise(void* begin, size_t bytes, int advice) {
   const bool discards = advice == MADV_DONTNEED || advice == MADV_FREE;
   if (discards && is_of_heap(begin) && discard(begin, bytes)) return 0;
+  if (advice == MADV_DONTFORK && is_of_heap(begin)) end_lending_at(begin);
   return next_malloc().madvise(begin, bytes, advice);
+}
+
+// What these set would be lost when a fork maps the memory anew.
+RONDO_EXPORTED int mprotect(void* begin, size_t bytes, int protection) {
+  if (is_of_heap(begin)) end_lending_at(begin);
+  return next_malloc().mprotect(begin, bytes, protection);
+}
+
+RONDO_EXPORTED int mlock(const void* begin, size_t bytes) {
+  if (is_of_heap(begin)) end_lending_at(begin);
+  return next_malloc().mlock(begin, bytes);
+}
+
+/// pthread_join() waits for a word of the stack, which the kernel knows by its mapping.
+RONDO_EXPORTED int pthread_attr_setstack(pthread_attr_t* attributes, void* begin, size_t bytes) {
+  if (is_of_heap(begin)) end_lending_at(begin);
+  return next_malloc().pthread_attr_setstack(attributes, begin, bytes);
 }
 
 namespace {

@@ -57,6 +57,9 @@ constexpr NextMalloc kBuffer = {
     .malloc_usable_size = [](void*) -> size_t { return 0; },
     .malloc_trim = [](size_t) { return 0; },
     .madvise = [](void*, size_t, int) { return 0; },
+    .mprotect = [](void*, size_t, int) { return -1; },
+    .mlock = [](const void*, size_t) { return -1; },
+    .pthread_attr_setstack = [](pthread_attr_t*, void*, size_t) { return ENOMEM; },
 };
 
 enum class Search : int { Due, Running, Done };
@@ -93,6 +96,9 @@ void find_all() {
   find(found.malloc_usable_size, "malloc_usable_size", kBuffer.malloc_usable_size);
   find(found.malloc_trim, "malloc_trim", kBuffer.malloc_trim);
   find(found.madvise, "madvise", kBuffer.madvise);
+  find(found.mprotect, "mprotect", kBuffer.mprotect);
+  find(found.mlock, "mlock", kBuffer.mlock);
+  find(found.pthread_attr_setstack, "pthread_attr_setstack", kBuffer.pthread_attr_setstack);
 }
 
 }  // namespace

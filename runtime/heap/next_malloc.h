@@ -3,6 +3,8 @@
 // that is linked or preloaded. Finding it takes memory, which comes from a small buffer. Any thread.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 
 namespace rondo::heap {
@@ -20,6 +22,9 @@ struct NextMalloc {
   size_t (*malloc_usable_size)(void*);
   int (*malloc_trim)(size_t);
   int (*madvise)(void*, size_t, int);
+  int (*mprotect)(void*, size_t, int);
+  int (*mlock)(const void*, size_t);
+  int (*pthread_attr_setstack)(pthread_attr_t*, void*, size_t);
 };
 
 /// The functions of the buffer while the others are being looked up.

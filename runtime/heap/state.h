@@ -79,7 +79,9 @@ void for_each_arena(const Action& action) {
   }
 }
 
-/// Gives an arena back that has no blocks. Under the lock, as what follows.
+/// All blocks of a lent arena become this process's own. Under the lock, as what follows.
+void end_lending(Arena& arena);
+/// Gives an arena back that has no blocks.
 void drop_arena(Arena& arena);
 /// Gives back the pages that the free granules of an arena keep.
 void empty_kept(Arena& arena);

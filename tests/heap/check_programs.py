@@ -20,7 +20,7 @@ HEAP, PROGRAM = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
 CASES = ("stress", "handed_over", "resizing", "moving", "aligned", "refused", "returned", "untouched", "discarded",
          "forks", "forks_amid_threads", "writes_amid_forks", "memory_after_forks", "memory_amid_children", "dumped",
-         "handlers", "closes_all")
+         "page_settings", "stacks", "handlers", "closes_all")
 USED = re.compile(r"rondo-heap info\] ([1-9]\d*) large blocks, at most (\d+) MiB at a time; (\d+) forks")
 
 

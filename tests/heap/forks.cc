@@ -237,6 +237,51 @@ void dumped() {
   std::free(block);
 }
 
+size_t locked_kib() {
+  std::ifstream status("/proc/self/status");
+  size_t kib = 0;
+  for (std::string line; std::getline(status, line);) std::sscanf(line.c_str(), "VmLck: %zu", &kib);
+  return kib;
+}
+
+/// A fork leaves what the program has set for pages.
+void page_settings() {
+  char* const block = static_cast<char*>(::aligned_alloc(kPage, kLarge));
+  std::memset(block, 1, kLarge);
+  require(::mlock(block + kLarge / 2, kPage) == 0 && ::mprotect(block, kPage, PROT_READ) == 0, "mprotect");
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = forked([&] { *const_cast<volatile char*>(block) = 2; });
+    int status = 0;
+    require(::waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV,
+            "the child may write where it must not");
+    require(locked_kib() == kPage / 1024, "memory is not locked any more");
+  }
+  require(::mprotect(block, kPage, PROT_READ | PROT_WRITE) == 0, "mprotect");
+  std::free(block);
+}
+
+/// Threads whose stacks are blocks can be waited for while another one forks.
+void stacks() {
+  ::alarm(30);
+  void* const stack = ::aligned_alloc(kPage, kLarge);
+  pthread_attr_t attributes;
+  require(::pthread_attr_init(&attributes) == 0 && ::pthread_attr_setstack(&attributes, stack, kLarge) == 0,
+          "pthread_attr_setstack");
+  pthread_t sleeper{};
+  const auto sleep = [](void* none) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return none;
+  };
+  require(::pthread_create(&sleeper, &attributes, sleep, nullptr) == 0, "pthread_create");
+  std::thread forker([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    expect_end(forked([] {}));
+  });
+  require(::pthread_join(sleeper, nullptr) == 0, "pthread_join");
+  forker.join();
+  std::free(stack);
+}
+
 /// Other handlers of fork allocate and free, too.
 char* of_handlers = nullptr;
 void in_handler() {

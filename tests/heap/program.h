@@ -57,6 +57,8 @@ void writes_amid_forks();
 void memory_after_forks();
 void memory_amid_children();
 void dumped();
+void page_settings();
+void stacks();
 void handlers();
 void closes_all();
 
