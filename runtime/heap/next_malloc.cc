@@ -2,10 +2,12 @@
 #include "next_malloc.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "words.h"
@@ -18,6 +20,7 @@ constexpr size_t kAlignment = 16;
 
 alignas(kAlignment) constinit std::byte buffer[kBufferBytes] = {};
 constinit std::atomic<size_t> used{0};
+constinit std::atomic<bool> is_free_here{false};
 
 /// Each piece follows a word with its size.
 void* from_buffer(size_t bytes) {
@@ -48,7 +51,7 @@ constexpr NextMalloc kBuffer = {
     .malloc = from_buffer,
     .calloc = zeros_from_buffer,
     .realloc = resized_in_buffer,
-    .free = [](void*) {},
+    .free = [](void*) { is_free_here.store(true); },
     .posix_memalign = aligned_in_buffer,
     .aligned_alloc = none_aligned,
     .memalign = none_aligned,
@@ -73,15 +76,25 @@ void find(Function& function, const char* name, Function otherwise) {
   function = address != nullptr ? reinterpret_cast<Function>(address) : otherwise;
 }
 
-bool is_of_this_library(const char* name) {
+/// Whether a function is this library's, or is called by an entry in the program: one that is linked for a
+/// fixed address has such an entry for each function whose address it takes, and this is the address.
+bool may_be_of_this_library(const void* function) {
   Dl_info theirs{}, ours{};
-  void* const address = ::dlsym(RTLD_DEFAULT, name);
-  return address != nullptr && ::dladdr(address, &theirs) != 0 && ::dladdr(&found, &ours) != 0 &&
-         theirs.dli_fbase == ours.dli_fbase;
+  void* symbol = nullptr;
+  if (::dladdr1(function, &theirs, &symbol, RTLD_DL_SYMENT) == 0 || ::dladdr(&found, &ours) == 0)
+    return false;
+  return theirs.dli_fbase == ours.dli_fbase ||
+         (symbol != nullptr && static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF);
+}
+
+bool find_charge() {
+  if (!may_be_of_this_library(::dlsym(RTLD_DEFAULT, "malloc"))) return false;
+  ::free(nullptr);  // comes to the buffer, if it comes here
+  return is_free_here.load();
 }
 
 void find_all() {
-  charge = is_of_this_library("malloc") && is_of_this_library("free");
+  charge = find_charge();
   find(found.malloc, "malloc", {});
   find(found.calloc, "calloc", {});
   find(found.realloc, "realloc", {});

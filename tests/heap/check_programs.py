@@ -3,7 +3,7 @@
 """Programs with librondo-heap.so: their memory is what malloc() promises, forks included, and they do what they do
 without it.
 
-Usage: check_programs.py LIBRONDO_HEAP PROGRAM
+Usage: check_programs.py LIBRONDO_HEAP PROGRAM FIXED
 """
 import os
 import re
@@ -16,8 +16,8 @@ import sys
 import tempfile
 import unittest
 
-HEAP, PROGRAM = map(os.path.abspath, sys.argv[1:3])
-del sys.argv[1:3]
+HEAP, PROGRAM, FIXED = map(os.path.abspath, sys.argv[1:4])
+del sys.argv[1:4]
 CASES = ("stress", "handed_over", "resizing", "moving", "aligned", "refused", "returned", "untouched", "discarded",
          "forks", "forks_amid_threads", "writes_amid_forks", "memory_after_forks", "memory_amid_children", "dumped",
          "page_settings", "stacks", "handlers", "closes_all")
@@ -45,6 +45,9 @@ class Promises(unittest.TestCase):
         for case in ("stress", "forks"):
             result = run(PROGRAM, case, env={"RONDO_HEAP_FROM": "1G"})
             self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_a_program_at_a_fixed_address(self):
+        self.assertRegex(run(FIXED).stderr, USED)
 
     def test_blocks_from_64_KiB_on(self):
         few, many = (int(USED.search(run(PROGRAM, "stress", env={"RONDO_HEAP_FROM": size}).stderr)[1])
