@@ -32,7 +32,9 @@ def walk():
     lines = []
     frames = sys._current_frames()
     main = getattr(getattr(threading, "_main_thread", None), "ident", None)
-    for ident, frame in frames.items():
+    # Taken out: this function's own frame is among them, and the cycle would keep the variables of all.
+    while frames:
+        ident, frame = frames.popitem()
         thread = known.get(ident)
         if thread is None:
             thread = 0 if main not in (None, ident) else process
@@ -47,6 +49,7 @@ def walk():
             count += 1
     return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")
 text = walk()
+del walk
 )";
 
 using Object = void;  // a PyObject

@@ -24,10 +24,15 @@ PROGRAM = textwrap.dedent("""\
             pass
         return 0
 
+    class Held:
+        def __del__(self):
+            print("freed", flush=True)
+
     def nap():
+        held = Held()
         begin = time.monotonic()
         time.sleep(3)
-        return int(time.monotonic() - begin)
+        return time.monotonic() - begin >= 3
 
     def hold_lock():
         return ctypes.PyDLL(None).usleep(3_000_000)
@@ -54,6 +59,7 @@ PROGRAM = textwrap.dedent("""\
                 comm.all_reduce(data)
             except rondo.RondoError as error:
                 print(error, flush=True)
+        comm.leave()
 
     main()
     """)
@@ -82,20 +88,20 @@ class Places(unittest.TestCase):
         self.assertEqual(len(errors), SIZE - 1, done.stdout)
         return [line.removeprefix("[1] ") for line in lines if line.startswith("[1] ")], errors
 
-    def check(self, pastime, function_line, result):
+    def check(self, pastime, function_line, *output):
         late, errors = self.run_job(pastime)
         step_line, main_line = line_of("print(\"result"), line_of("step(sys.argv")
-        self.assertEqual(late, [f"result {result}"])
+        self.assertEqual(late, list(output))
         for error in errors:
             self.assertRegex(error, r"rank 1 \(process \d+ on host .*\) has not reached this call; .*; its program "
                                     rf"is in train\.py:{function_line} \({pastime}\), called from "
                                     rf"train\.py:{step_line} \(step\), train\.py:{main_line} \(main\) \[R0201\]$")
 
     def test_a_function_that_sleeps(self):
-        self.check("nap", line_of("time.sleep(3)"), 3)
+        self.check("nap", line_of("time.sleep(3)"), "freed", "result True")
 
     def test_a_function_that_waits_for_a_lock(self):
-        self.check("wait_for_lock", line_of("return lock.acquire"), False)
+        self.check("wait_for_lock", line_of("return lock.acquire"), "result False")
 
     def test_a_function_in_a_loop(self):
         late, errors = self.run_job("spin")
