@@ -25,7 +25,6 @@ using api::HandlePool;
 
 /// Copies the fields that the caller's version of the struct has.
 Result<Communicator::Options> options_of(const rondo_config_t* config) {
-  const InUse in_use;  // a child that is forked meanwhile has locks and static objects that never come free
   rondo_config_t known = RONDO_CONFIG_INITIALIZER;
   if (config != nullptr) {
     if (config->size < offsetof(rondo_config_t, timeout_ms) + sizeof config->timeout_ms ||
@@ -72,10 +71,14 @@ rondo_comm_t handle_of(CommunicatorPtr communicator, int64_t began_ns) {
   return comm;
 }
 
+// What creates communicators holds an InUse: a child that is forked meanwhile has locks and static objects
+// that never come free.
+
 /// Stores the handle of the communicator that `make` returns, or null if it returns none.
 template <typename Make>
 Status create(rondo_comm_t* comm, const char* name, Make&& make) {
   if (comm == nullptr) return api::null_argument(name);
+  const InUse in_use;
   *comm = nullptr;
   const int64_t began_ns = now_ns();
   RONDO_TRY_ASSIGN(CommunicatorPtr made, make());
@@ -147,6 +150,7 @@ rondo_status_t rondo_version(int* version) {
 rondo_status_t rondo_get_unique_id(rondo_unique_id_t* id) {
   return guarded("rondo_get_unique_id", nullptr, [&]() -> Status {
     if (id == nullptr) return api::null_argument("id");
+    const InUse in_use;
     RONDO_TRY_ASSIGN(const UniqueId made, make_unique_id());
     made.write(std::as_writable_bytes(std::span(id->internal)));
     return {};
@@ -168,6 +172,7 @@ rondo_status_t rondo_init_rank(rondo_comm_t* comm, int nranks, const rondo_uniqu
 rondo_status_t rondo_init_all(rondo_comm_t* comms, int nranks, const rondo_config_t* config) {
   return guarded("rondo_init_all", nullptr, [&]() -> Status {
     if (comms == nullptr) return api::null_argument("comms");
+    const InUse in_use;
     for (int rank = 0; rank < nranks; ++rank) comms[rank] = nullptr;
     const int64_t began_ns = now_ns();
     RONDO_TRY_ASSIGN(const auto options, options_of(config));

@@ -339,7 +339,7 @@ TEST_CASE("a child that is forked while another thread starts Rondo does not han
   if (kThreadSanitizer) return;  // which forbids threads in such a child
   const Folder folder;
   const Environment variable("RONDO_TRACE", folder / "%p");
-  for (int spins = 0; spins < 10'000; spins += 250) {
+  for (int spins = 1; spins < 1'000'000; spins += spins / 3 + 1) {
     const auto fork_meanwhile = [&] {
       std::atomic<bool> begins{false};
       std::thread starter([&] {
