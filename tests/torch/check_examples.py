@@ -2,13 +2,13 @@
 """check_examples.py CLASS: runs the examples in examples/torch on the CPU and checks their output. Needs torch and
 the backend named by RONDO_TORCH_BACKEND (rondo)."""
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 from example_cases import FOLDER, by_hand, command, fork_ranks, losses, run, torchrun
+from ports import free_port
 
 
 class Digits(unittest.TestCase):
@@ -55,12 +55,6 @@ class Checkpoint(unittest.TestCase):
 class Launchers(unittest.TestCase):
     """Every way to start ranks gives the same result."""
 
-    @staticmethod
-    def free_port():
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            return found.getsockname()[1]
-
     def check(self, text):
         self.assertRegex(text, r"2 ranks, backend \w+: mean loss 0\.001074")
 
@@ -75,7 +69,7 @@ class Launchers(unittest.TestCase):
         self.check(run(command("launchers.py", "--spawn", "2")))
 
     def test_tcp(self):
-        self.check(by_hand("launchers.py", f"tcp://127.0.0.1:{self.free_port()}", 2))
+        self.check(by_hand("launchers.py", f"tcp://127.0.0.1:{free_port()}", 2))
 
     def test_file(self):
         with tempfile.TemporaryDirectory() as folder:

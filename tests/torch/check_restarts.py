@@ -13,6 +13,7 @@ import unittest
 import torch
 import torch.distributed as dist
 
+from ports import free_port
 from world import FORK, run
 
 SIZE = 3
@@ -112,10 +113,8 @@ class Restarts(unittest.TestCase):
         self.check_restarted("--standalone")
 
     def test_workers_are_started_again_under_a_static_rendezvous(self):
-        server = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)  # to find a free port
-        port = server.port
-        del server
-        self.check_restarted("--rdzv-backend", "static", "--master-addr", "localhost", "--master-port", str(port))
+        self.check_restarted("--rdzv-backend", "static", "--master-addr", "localhost", "--master-port",
+                             str(free_port()))
 
     def test_four_groups_by_one_store(self):
         with tempfile.TemporaryDirectory() as folder, served_port() as port:
