@@ -34,9 +34,10 @@ class Places(unittest.TestCase):
                 lines.append(line.rstrip("\n"))
                 if lines[-1].startswith("[1] process "):
                     late = int(lines[-1].split()[-1])
-                errors = [one for one in lines if "did not complete within" in one]
-                if pastime == "stopped" and len(errors) == SIZE - 1:
-                    os.kill(late, signal.SIGCONT)
+                if "did not complete within" in line:
+                    errors.append(lines[-1])
+                    if pastime == "stopped" and len(errors) == SIZE - 1:
+                        os.kill(late, signal.SIGCONT)
             self.assertEqual(job.wait(timeout=60), 0, lines)
         self.assertEqual(len(errors), SIZE - 1, lines)
         return [line.removeprefix("[1] ") for line in lines if line.startswith("[1] ")], errors
