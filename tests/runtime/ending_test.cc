@@ -72,15 +72,14 @@ TEST_CASE("communicators of separate starts are ended in any order") {
 }
 
 TEST_CASE("a rank that does not reach the end is named, with what it is doing") {
-  WorldOptions options{.nranks = 3, .transport = "shm"};
-  options.call_timeout_ms = 400;
-  expect_success(run_world(options, [](Rank& rank) {
+  expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
     check(rondo_barrier(rank.comm, nullptr), rank.comm);
     if (rank.rank == 2) {
       rondo_status_t failed = RONDO_OK;
       while (failed == RONDO_OK) check(rondo_async_error(rank.comm, &failed));
       return;
     }
+    check(rondo_set_timeout(rank.comm, 400), rank.comm);
     check_fails(rondo_finalize(rank.comm), RONDO_TIMEOUT,
                 {"rank 2 (", "has not called rondo_finalize() within 0.4 s", "its last call was barrier"},
                 rank.comm);

@@ -59,10 +59,10 @@ TEST_CASE("when a call fails, every process leaves its latest calls, also one th
   const Folder folder;
   constexpr int kCalls = 300;
   const int64_t before_s = ::time(nullptr);
-  expect_success(run_world(
-      {.nranks = 3, .call_timeout_ms = 500, .environment = {{"RONDO_FLIGHT_FILE", folder / "%h.%r.json"}}},
-      [](Rank& rank) {
+  expect_success(
+      run_world({.nranks = 3, .environment = {{"RONDO_FLIGHT_FILE", folder / "%h.%r.json"}}}, [](Rank& rank) {
         for (int call = 0; call < kCalls; ++call) all_reduce(rank, RONDO_OK);
+        check(rondo_set_timeout(rank.comm, 500), rank.comm);
         if (rank.rank == 2)
           wait_for_failure(rank);
         else

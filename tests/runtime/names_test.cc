@@ -15,7 +15,7 @@ namespace {
 void name(const Rank& rank, const char* name, Owned& comm) {
   rondo_config_t config = RONDO_CONFIG_INITIALIZER;
   config.name = name;
-  config.timeout_ms = 300;
+  config.timeout_ms = 30'000;
   check(rondo_split(rank.comm, 0, rank.rank, comm.out(), &config), rank.comm);
 }
 
@@ -68,6 +68,7 @@ TEST_CASE("a deadline, an abort and a death have the name and the call's number"
   expect_success(run_world({.nranks = 3, .transport = "shm"}, [](Rank& rank) {
     Owned late;
     name(rank, "late", late);
+    check(rondo_set_timeout(late.get(), 300), late.get());
     if (rank.rank == 0)
       check_fails(sum(late.get(), 1), RONDO_TIMEOUT, {"communicator 'late', call 1: "}, late.get());
     for (rondo_status_t heard = RONDO_OK; heard == RONDO_OK; std::this_thread::yield())
@@ -108,6 +109,7 @@ TEST_CASE("errors of a group, a queue and a request have the name") {
     check_fails(rondo_queue_synchronize(queue.get()), RONDO_MISMATCH,
                 {"communicator 'parts': ranks disagree"});
 
+    check(rondo_set_timeout(comms[2].get(), 300), comms[2].get());
     rondo_request_t request = nullptr;
     check(rondo_irecv(values.data(), 1, RONDO_INT32, 1 - rank.rank, 0, comms[2].get(), nullptr, &request));
     check_fails(rondo_request_wait(request, 0), RONDO_TIMEOUT,

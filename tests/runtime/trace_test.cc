@@ -177,13 +177,13 @@ TEST_CASE("the two ends of a message have the same number, however they are made
 
 TEST_CASE("a call that fails is in the trace, with the rank that it waited for") {
   const Folder folder;
-  expect_success(run_world(
-      {.nranks = 2, .call_timeout_ms = 500, .environment = {{"RONDO_TRACE", folder / "%r"}}}, [](Rank& rank) {
-        all_reduce(rank);
-        if (rank.rank == 0) return all_reduce(rank, RONDO_TIMEOUT);
-        rondo_status_t status = RONDO_OK;
-        while (status == RONDO_OK) check(rondo_async_error(rank.comm, &status));
-      }));
+  expect_success(run_world({.nranks = 2, .environment = {{"RONDO_TRACE", folder / "%r"}}}, [](Rank& rank) {
+    all_reduce(rank);
+    check(rondo_set_timeout(rank.comm, 500), rank.comm);
+    if (rank.rank == 0) return all_reduce(rank, RONDO_TIMEOUT);
+    rondo_status_t status = RONDO_OK;
+    while (status == RONDO_OK) check(rondo_async_error(rank.comm, &status));
+  }));
   const std::vector<Json> calls = slices(lines_of(folder / "0"), "all_reduce");
   REQUIRE(calls.size() == 2);
   CHECK(calls[0].at("args").at("state") == "done");

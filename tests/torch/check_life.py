@@ -177,8 +177,8 @@ def results(rank, size):
     work.wait()
     assert int(early.wait()) == int(work.get_future_result().wait()) == SUCCESS
     assert work.get_future().wait()[0].eq(size).all()
-    dist.group.WORLD.set_timeout(datetime.timedelta(milliseconds=300))
     dist.barrier()
+    dist.group.WORLD.set_timeout(datetime.timedelta(milliseconds=300))
     if rank == 0:
         time.sleep(1)
         return
@@ -187,8 +187,8 @@ def results(rank, size):
 
 
 def timeouts_of_groups(rank, size):
-    dist.group.WORLD.set_timeout(datetime.timedelta(milliseconds=300))
     dist.barrier()
+    dist.group.WORLD.set_timeout(datetime.timedelta(milliseconds=300))
     if rank == 0:
         time.sleep(1)
         return
