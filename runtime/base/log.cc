@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "base/error_kinds.h"
 #include "base/fd.h"
 #include "base/file_name.h"
+#include "base/per_process.h"
 #include "base/settings.h"
 #include "base/words.h"
 
@@ -56,10 +58,6 @@ Result<Level> wanted_level() {
 /// line: a program may close descriptors that it does not know, or fork, and files are moved away.
 class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  static const std::shared_ptr<LogSink>& get() {
-    static auto& one = *new std::shared_ptr<LogSink>(new LogSink);  // never freed, as the logger
-    return one;
-  }
   void set_file(const std::string& name) {
     const std::lock_guard lock(mutex_);
     if (name == name_) return;
@@ -101,18 +99,26 @@ class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
   bool is_usable_ = false;  // nothing has gone wrong with the file yet
 };
 
-spdlog::logger& logger() {
-  static spdlog::logger& one = *[] {
-    // Never freed: threads may log during process exit.
-    static_cast<void>(read_log_file());  // said when the first communicator is created
-    auto* made = new spdlog::logger("rondo", LogSink::get());
-    made->set_pattern("[%H:%M:%S.%e %P rondo %l] %v");
+/// What a process logs by.
+struct ProcessLog {
+  ProcessLog() {
+    static_cast<void>(read_file());  // said when the first communicator is created
+    logger.set_pattern("[%H:%M:%S.%e %P rondo %l] %v");
     const auto level = wanted_level();
-    made->set_level(level.ok() ? level.value() : Level::warn);
-    return made;
-  }();
-  return one;
-}
+    logger.set_level(level.ok() ? level.value() : Level::warn);
+  }
+  Status read_file() {
+    const std::string name = setting(Setting::LogFile).value_or("");
+    RONDO_TRY(check_file_name(setting_info(Setting::LogFile).variable, name, "hp"));
+    sink->set_file(name);
+    return {};
+  }
+
+  const std::shared_ptr<LogSink> sink = std::make_shared<LogSink>();
+  spdlog::logger logger{"rondo", sink};
+};
+
+spdlog::logger& logger() { return per_process<ProcessLog>().logger; }
 
 Level level_of(LogLevel level) {
   switch (level) {
@@ -125,20 +131,15 @@ Level level_of(LogLevel level) {
 
 }  // namespace
 
-Status read_log_file() {
-  const std::string name = setting(Setting::LogFile).value_or("");
-  RONDO_TRY(check_file_name(setting_info(Setting::LogFile).variable, name, "hp"));
-  LogSink::get()->set_file(name);
-  return {};
-}
+Status read_log_file() { return per_process<ProcessLog>().read_file(); }
 
 Status read_log_level() {
   const auto level = wanted_level();
   logger().set_level(level.ok() ? level.value() : Level::warn);
   if (level.ok() || setting(Setting::Log)) return level.status();
   // NCCL ignores unknown values, and programs written for it rely on that.
-  static std::once_flag once;
-  std::call_once(once, [&] { log().warn("{}", level.status().text()); });
+  static std::atomic_flag is_said;
+  if (!is_said.test_and_set()) log().warn("{}", level.status().text());
   return {};
 }
 

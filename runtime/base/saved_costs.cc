@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <mutex>
 
 #include "base/error_kinds.h"
 #include "base/file_contents.h"
@@ -103,13 +103,12 @@ std::string host_line() { return "host " + processor_text(); }
 constexpr std::string_view kVersionLine = "version " RONDO_PROJECT_VERSION;
 
 void warn_once(const std::string& path, std::string_view why) {
-  static std::once_flag once;
-  std::call_once(once, [&] {
-    log().warn(
-        "{}: {}; it is ignored, and costs of messages are those built in (rondo-topo --calibrate measures "
-        "them)",
-        path, why);
-  });
+  static std::atomic_flag is_said;
+  if (is_said.test_and_set()) return;
+  log().warn(
+      "{}: {}; it is ignored, and costs of messages are those built in (rondo-topo --calibrate measures "
+      "them)",
+      path, why);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -55,10 +55,9 @@ Result<ConnectionParams> params_from_settings() {
 bool is_like_others(const Call& call) { return !call.varying && !call.is_internal(); }
 
 void warn_of_unknown_variables() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    for (const std::string& sentence : unknown_variables()) log().warn("{}", sentence);
-  });
+  static std::atomic_flag is_said;
+  if (is_said.test_and_set()) return;
+  for (const std::string& sentence : unknown_variables()) log().warn("{}", sentence);
 }
 
 RanksOfMachine ranks_of_machine(const Membership& membership) {

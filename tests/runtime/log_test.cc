@@ -3,13 +3,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <thread>
 
+#include "base/log.h"
 #include "catch.h"
 #include "folder.h"
+#include "sanitized.h"
 #include "worlds.h"
 
 namespace rondo::test {
@@ -161,6 +165,26 @@ TEST_CASE("unknown variables are reported once, those of tools and empty ones ne
   CHECK(count_of(text, "RONDO_QUUX is not a variable of Rondo\n") == 1);
   CHECK(count_of(text, "\n") == 3);
   CHECK(heard({{"RONDO_QUUX", "1"}, {"RONDO_LOG", "OFF"}}, start_twice).empty());
+}
+
+TEST_CASE("a child that is forked while another thread logs can log too") {
+  if (kSanitized) return;  // a fork may leave the sanitizer's allocator locked
+  const Folder folder;
+  const std::string path = folder / "log";
+  heard({{"RONDO_LOG_FILE", path.c_str()}}, [] {
+    log().warn("the first");  // the C library reads the time zone, and must not be forked meanwhile
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+      while (!is_over) log().warn("the parent's");
+    });
+    std::string failure;
+    for (int time = 0; time < 20 && failure.empty(); ++time)
+      failure = Process([] { log().warn("a child's"); }).wait(5).failure();
+    is_over = true;
+    other.join();
+    require(failure.empty(), failure);
+  });
+  CHECK(count_of(contents(path), "a child's\n") == 20);
 }
 
 }  // namespace rondo::test

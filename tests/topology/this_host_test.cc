@@ -2,11 +2,17 @@
 // This host, as a file describes it or as it is.
 #include "this_host/described_host.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "catch.h"
 #include "folder.h"
 #include "nccl_host.h"
+#include "process.h"
+#include "sanitized.h"
 #include "scoped_environment.h"
 
 using namespace rondo;
@@ -54,4 +60,21 @@ TEST_CASE("without a file the host is detected") {
   const auto detected = detect_machine({});
   REQUIRE(found.ok() == detected.ok());
   if (found.ok()) CHECK(TopologyGraph::build(found.value()).ok());
+}
+
+TEST_CASE("a child that is forked while another thread makes the host's hash can ask for it") {
+  if (kSanitized) return;  // a fork may leave the sanitizer's allocator locked
+  const auto fork_meanwhile = [] {
+    std::atomic<bool> begins{false};
+    std::thread asks([&] {
+      begins = true;
+      hash_of_this_host();
+    });
+    while (!begins) continue;
+    ::usleep(50);
+    const std::string failure = Process([] { hash_of_this_host(); }).wait(5).failure();
+    asks.join();
+    require(failure.empty(), failure);
+  };
+  for (int time = 0; time < 10; ++time) CHECK(Process(fork_meanwhile).wait().failure() == "");
 }

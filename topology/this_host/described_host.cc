@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/per_process.h"
 #include "base/settings.h"
 #include "base/words.h"
 #include "detect/complete_template.h"
@@ -40,6 +41,11 @@ Machine with_missing_parts(Machine machine, const char* missing) {
   return machine;
 }
 
+struct HostHashes {
+  std::mutex mutex;
+  std::map<std::string, uint64_t> by_file;
+};
+
 }  // namespace
 
 Result<Machine> described_machine(const char* path) {
@@ -59,11 +65,10 @@ Result<Machine> described_host(const DetectOptions& options) {
 }
 
 uint64_t hash_of_this_host() {
-  static std::mutex mutex;
-  static std::map<std::string, uint64_t> hashes;
+  auto& known = per_process<HostHashes>();
   const auto variable = variable_of_this_host();
-  const std::lock_guard lock(mutex);
-  const auto [hash, is_new] = hashes.try_emplace(variable ? setting(*variable).value_or("") : "");
+  const std::lock_guard lock(known.mutex);
+  const auto [hash, is_new] = known.by_file.try_emplace(variable ? setting(*variable).value_or("") : "");
   if (!is_new) return hash->second;
   DetectOptions options;
   options.visible_devices.reset();
