@@ -14,6 +14,7 @@ PeerState PeerState::of(const FlightRecorder& recorder, int asker) {
   PeerState activity;
   activity.known = 1;
   activity.finished = recorder.finished() ? 1 : 0;
+  activity.quiesced = recorder.quiesced() ? 1 : 0;
   activity.latest = recorder.latest();  // read after `finished`: if that is set, this is the last call
   activity.inside = recorder.inside() ? 1 : 0;
   activity.waiting_for = recorder.waiting_for();

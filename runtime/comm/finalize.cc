@@ -87,7 +87,21 @@ void Communicator::retire(std::unique_ptr<Communicator> communicator) {
 }
 
 Status Communicator::quiesce(bool leaves) {
-  if (finalized_) return membership_->cause();
+  if (finalized_)
+    RONDO_TRY(membership_->cause());
+  else
+    RONDO_TRY(complete_calls());
+  // First, so that no rank that asks takes it for finalize().
+  if (leaves) membership_->session()->leave(membership_->id(), membership_->recorder().latest());
+  {
+    const std::lock_guard lock(messages_.mutex());
+    membership_->recorder().finish(messages_.sent(), unsent_, only_quiesced());
+  }
+  membership_->session()->finish(membership_->id());
+  return membership_->cause();
+}
+
+Status Communicator::complete_calls() {
   finalized_ = true;
   drain();
   const auto are_begun = [this] {
@@ -97,15 +111,7 @@ Status Communicator::quiesce(bool leaves) {
   wait_until(are_begun, Deadline::in_ms(kConnecting_ms));
   unsent_ = requests_->close();  // after drain(): the queues' calls are over
   cause_search_->end();          // of a request's connection
-  RONDO_TRY(gpu_calls_->finish());
-  // First, so that no rank that asks takes it for finalize().
-  if (leaves) membership_->session()->leave(membership_->id(), membership_->recorder().latest());
-  {
-    const std::lock_guard lock(messages_.mutex());
-    membership_->recorder().finish(messages_.sent(), unsent_);
-  }
-  membership_->session()->finish(membership_->id());
-  return membership_->cause();
+  return gpu_calls_->finish();
 }
 
 /// Waits only with the rank's last communicator: until then other ranks may need this rank in another one.

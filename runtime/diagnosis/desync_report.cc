@@ -42,12 +42,17 @@ std::string wait_text(const PeerState& does) {
   return "is in " + describe(does.last()) + (does.messages.none() ? "" : " and " + describe(does.messages));
 }
 
+/// The call by which a rank has ended its calls.
+const char* ending_call(const PeerState& does) {
+  return does.quiesced != 0 ? "rondo_quiesce()" : "rondo_finalize()";
+}
+
 /// `sequence`: of the call that waits for the rank; 0: the wait is for a message.
 std::string activity_text(const PeerState& does, uint32_t sequence) {
   if (does.left != 0) return "has called rondo_leave()";
   if (does.known == 0) return "has no such communicator any more";
   if (does.waits()) return wait_text(does) + describe_unexpected(does.messages);
-  if (does.finished != 0) return "has called rondo_finalize()";
+  if (does.finished != 0) return fmt::format("has called {}", ending_call(does));
   // Sends and receives that are over are not counted.
   if (does.latest == 0) return sequence == 0 ? "is in no call on it" : "has made no call on it yet";
   const char* has = sequence == 0             ? "is in no call; its last was"
@@ -100,7 +105,7 @@ class Pursuit {
     PendingMessages ended;
     if (wait_.messages && does.finished != 0) ended.sends = does.messages.sends.with(membership_.rank());
     if (ended.none()) return {};
-    return finished(rank, fmt::format("before its {} was complete", describe(ended)));
+    return finished(rank, does, fmt::format("before its {} was complete", describe(ended)));
   }
 
   bool is_over() const { return deadline_.passed() || (interrupt_ && !interrupt_().ok()); }
@@ -210,13 +215,13 @@ class Pursuit {
     const bool never = wait_.messages ? can_never_match(rank, does) : does.latest < sequence_;
     if (does.finished == 0 || !never) return {};
     const Status ended = ended_send(rank, does);
-    return ended.ok() ? finished(rank, "instead") : ended;
+    return ended.ok() ? finished(rank, does, "instead") : ended;
   }
 
-  Status finished(int rank, const std::string& when) const {
-    return error(ErrorKind::FinalizedInstead,
-                 "ranks disagree: rank {} called {}; rank {} called rondo_finalize() {}{}",
-                 membership_.rank(), own_text(), rank, when, describe_unexpected(own().messages));
+  Status finished(int rank, const PeerState& does, const std::string& when) const {
+    return error(ErrorKind::FinalizedInstead, "ranks disagree: rank {} called {}; rank {} called {} {}{}",
+                 membership_.rank(), own_text(), rank, ending_call(does), when,
+                 describe_unexpected(own().messages));
   }
 
   /// True if a rank that has finished cannot match this rank's messages. Messages it has sent may still be on

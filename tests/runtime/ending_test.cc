@@ -141,6 +141,27 @@ TEST_CASE("calls that need a rank that has left the communicator fail within sec
   }
 }
 
+TEST_CASE("a rank that quiesces a communicator and then leaves it has not finalized it") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    Owned quiesced;
+    Owned left;
+    for (Owned* one : {&quiesced, &left}) {
+      check(rondo_duplicate(rank.comm, one->out()), rank.comm);
+      if (rank.rank == 1) check(rondo_quiesce(one->get()));
+    }
+    if (rank.rank == 1) check(rondo_leave(std::exchange(*left.out(), nullptr)));
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    if (rank.rank == 0) {
+      check_fails(rondo_barrier(quiesced.get(), nullptr), RONDO_MISMATCH,
+                  {"rank 1 called rondo_quiesce() instead"}, quiesced.get());
+      int got = 0;
+      check_fails(rondo_recv(&got, 1, RONDO_INT32, 1, 5, left.get(), nullptr, nullptr), RONDO_REMOTE_ERROR,
+                  {"rank 1 (", "has called rondo_leave(), and rank 0 waits for it"}, left.get());
+    }
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+  }));
+}
+
 TEST_CASE("ranks that leave together, lowest first, do not look dead to the ranks that work on") {
   for (const char* transport : {"shm", "tcp"}) {
     INFO(transport);

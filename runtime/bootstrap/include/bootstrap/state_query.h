@@ -22,6 +22,7 @@ struct PeerState {
   uint32_t inside = 0;       // 1: still in it
   int32_t waiting_for = -1;  // rank of the communicator
   uint32_t finished = 0;     // 1: it has called rondo_finalize() and makes no more calls; also if not known
+  uint32_t quiesced = 0;     // 1: the same, by rondo_quiesce() so far
   uint32_t elsewhere = 0;  // 1: its process is in a call on another communicator, or is waiting to finish one
   uint32_t moved_ms = kNeverMoved;  // since something that it waits for has moved
   uint64_t sent = 0;  // once finished: the number of messages it has sent to the asker, if still known

@@ -156,6 +156,7 @@ class Communicator {
   /// Whether connections have what the algorithm needs.
   Status check_needs(const Candidate& chosen, const Call& call) const;
   Result<Plan*> make_plan(const Call& call);
+  Status complete_calls();
   Status leave_session();
   Status check_nothing_left() const;
 

@@ -122,11 +122,12 @@ class FlightRecorder {
   }
 
   /// No more calls will come; `sent`: the number of messages sent to each rank; `unsent`: those that were
-  /// begun and will not be completed.
-  void finish(std::vector<uint64_t> sent, const MessageNotes& unsent) {
+  /// begun and will not be completed; `quiesced`: only rondo_quiesce() has been called.
+  void finish(std::vector<uint64_t> sent, const MessageNotes& unsent, bool quiesced) {
     const std::lock_guard lock(mutex_);
     sent_ = std::move(sent);
     messages_ = {.receives = {}, .sends = unsent, .unexpected = {}};
+    quiesced_.store(quiesced, std::memory_order_relaxed);
     finished_.store(true, std::memory_order_release);
   }
   /// The count that finish() was given for a rank; 0 before.
@@ -138,6 +139,7 @@ class FlightRecorder {
   void wait_for_ends() { inside_.store(true, std::memory_order_release); }
 
   bool finished() const { return finished_.load(std::memory_order_acquire); }
+  bool quiesced() const { return quiesced_.load(std::memory_order_relaxed); }
   uint32_t latest() const { return latest_.load(std::memory_order_acquire); }
   bool inside() const { return inside_.load(std::memory_order_acquire); }
   int waiting_for() const { return waiting_for_.load(std::memory_order_relaxed); }
@@ -227,6 +229,7 @@ class FlightRecorder {
   std::atomic<int> waiting_for_{-1};
   std::atomic<int64_t> moved_ns_{0};
   std::atomic<bool> finished_{false};
+  std::atomic<bool> quiesced_{false};
   uint32_t track_ = 0;                       // of the trace; 0: none
   std::atomic<int64_t> traced_began_ns_{0};  // the call that is to be traced; 0: none
   // Of that call: how long it has waited for which rank, and since when for the latest one.
