@@ -59,38 +59,72 @@ Result<gpu::Memory> GpuMessages::memory(size_t bytes) {
   return gpu::Memory::allocate(gpu::MemoryKind::Pinned, device_, std::max(kMinMemory, std::bit_ceil(bytes)));
 }
 
+/// A spare or new one, after the work on the default stream. Tickets are drawn in the order of the calls.
+Result<GpuMessages::OwnStream> GpuMessages::own_stream() {
+  OwnStream own;
+  {
+    const std::lock_guard lock(engine_.mutex());
+    if (!spare_streams_.empty()) {
+      own = std::move(spare_streams_.back());
+      spare_streams_.pop_back();
+    }
+  }
+  if (own.stream.get() == nullptr) {
+    RONDO_TRY_ASSIGN(own.stream, gpu::OwnedStream::create(device_));
+    RONDO_TRY_ASSIGN(own.event, gpu::Event::create(device_));
+  }
+  RONDO_TRY(own.event.record(gpu::kLegacyStream));
+  RONDO_TRY(own.event.hold(own.stream.get()));
+  RONDO_TRY(drawn_.hold(own.stream.get()));
+  return own;
+}
+
+void GpuMessages::give_back(OwnStream own) {
+  const std::lock_guard lock(engine_.mutex());
+  spare_streams_.push_back(std::move(own));
+}
+
 /// Host memory, which is 0 without a stream's help. CUDA's calls may wait for streams that only the proxy's
 /// thread can release, so none is made under the engine's mutex, which that thread needs.
 Status GpuMessages::make_counter() {
   const std::lock_guard lock(counter_mutex_);
   if (counter_.data() != nullptr) return {};
+  RONDO_TRY_ASSIGN(drawn_, gpu::Event::create(device_));
   RONDO_TRY_ASSIGN(counter_, gpu::Memory::allocate(gpu::MemoryKind::Pinned, device_, sizeof(uint64_t)));
   return {};
 }
 
 /// Registers the message first, so that the proxy can release its stream whatever fails later.
-Result<GpuMessages::Placed> GpuMessages::place(const Asked& asked) {
-  RONDO_TRY_ASSIGN(const uint64_t capture, gpu::capture_of(asked.stream));
-  RONDO_TRY_ASSIGN(gpu::Memory staged, memory(GpuMessage::memory_bytes(bytes_of(asked.request))));
+Result<GpuMessages::Placed> GpuMessages::place(const AnyRequest& request, gpu::Stream stream) {
+  RONDO_TRY_ASSIGN(const uint64_t capture, gpu::capture_of(stream));
+  RONDO_TRY_ASSIGN(gpu::Memory staged, memory(GpuMessage::memory_bytes(bytes_of(request))));
   const std::lock_guard lock(engine_.mutex());
-  RONDO_TRY(std::visit([this](const auto& request) { return engine_.reach(*request); }, asked.request));
-  messages_.push_back(GpuMessage::make(asked.request, std::move(staged), capture != 0));
-  return Placed{messages_.back(), asked.stream};
+  RONDO_TRY(std::visit([this](const auto& one) { return engine_.reach(*one); }, request));
+  messages_.push_back(GpuMessage::make(request, std::move(staged), capture != 0));
+  return Placed{messages_.back(), stream};
 }
 
-Result<std::vector<GpuMessages::Placed>> GpuMessages::start(std::span<const Asked> asked) {
+Result<std::vector<GpuMessages::Placed>> GpuMessages::start(std::span<const Asked> asked, OwnStream& own) {
   const gpu::OutsideCapture outside;
   const gpu::Current current(device_);
   RONDO_TRY(current.status());
   RONDO_TRY(make_counter());
+  const bool needs_own =
+      std::any_of(asked.begin(), asked.end(), [](const Asked& one) { return !one.stream; });
+  std::unique_lock order(order_mutex_, std::defer_lock);
+  if (needs_own) {
+    order.lock();
+    RONDO_TRY_ASSIGN(own, own_stream());
+  }
   std::vector<Placed> placed;
   for (const Asked& one : asked) {
-    RONDO_TRY_ASSIGN(placed.emplace_back(), place(one));
+    RONDO_TRY_ASSIGN(placed.emplace_back(), place(one.request, one.stream.value_or(own.stream.get())));
   }
   const auto draw = [this](gpu::Stream stream, uint64_t* word) {
     return draw_ticket(device_, stream, reinterpret_cast<uint64_t*>(counter_.data()), word);
   };
   for (const Placed& one : placed) RONDO_TRY(one.message->start(one.stream, draw));
+  if (needs_own) RONDO_TRY(drawn_.record(own.stream.get()));
   return placed;
 }
 
@@ -244,8 +278,9 @@ Status MessageStreams::hold(const MessageStream& member) const {
 }
 
 void GpuMessageTask::add(const AnyRequest& request, gpu::Stream stream, bool is_waited_for) {
-  asked_.push_back({request, stream});
-  if (is_waited_for) waited_for_.push_back(request);
+  if (!is_waited_for) return asked_.push_back({request, stream});
+  asked_.push_back({request, {}});
+  waited_for_.push_back(request);
 }
 
 bool GpuMessageTask::all_done() const {
@@ -254,7 +289,7 @@ bool GpuMessageTask::all_done() const {
 }
 
 Status GpuMessageTask::start() {
-  RONDO_TRY_ASSIGN(placed_, messages_.start(asked_));
+  RONDO_TRY_ASSIGN(placed_, messages_.start(asked_, own_));
   for (const GpuMessages::Placed& one : placed_) streams_.join(messages_.device(), one.stream);
   return {};
 }
@@ -265,15 +300,14 @@ Status GpuMessageTask::finish() {
   if (waited_for_.empty()) return {};
   const gpu::Current current(messages_.device());
   RONDO_TRY(current.status());
-  RONDO_TRY_ASSIGN(tail_, gpu::Event::create(messages_.device()));
-  return tail_.record(gpu::kLegacyStream);
+  return own_.event.record(own_.stream.get());
 }
 
 /// Polls the event now and then: a lost GPU writes no words.
 Status GpuMessageTask::check_gpu() {
   constexpr uint32_t kTurnsPerLook = 64;
   if (++turns_ % kTurnsPerLook != 0) return {};
-  return tail_.complete().status();
+  return own_.event.complete().status();
 }
 
 /// One stage per call, so that the group's tasks on other communicators keep pace.
@@ -289,7 +323,10 @@ Progress GpuMessageTask::advance() {
       return failure_.ok() ? Progress::Moved : Progress::Failed;
     case TaskStage::Wait: break;
   }
-  if (all_done()) return Progress::Done;
+  if (all_done()) {
+    if (own_.stream.get() != nullptr) messages_.give_back(std::move(own_));
+    return Progress::Done;
+  }
   failure_ = check_gpu();
   return failure_.ok() ? Progress::Stuck : Progress::Failed;
 }
@@ -303,7 +340,7 @@ int GpuMessageTask::blocked_on() const {
 
 /// The GPU still accesses the caller's buffers until the proxy's thread has released its streams.
 void GpuMessageTask::abandon() {
-  const auto is_over = [&] { return stage_ != TaskStage::Wait || all_done() || !tail_.complete().ok(); };
+  const auto is_over = [&] { return stage_ != TaskStage::Wait || all_done() || !own_.event.complete().ok(); };
   static_cast<void>(wait_until(is_over, Deadline::in_ms(kMaxAbandon_ms)));
 }
 

@@ -9,6 +9,7 @@
 #include "failing.h"
 #include "graph.h"
 #include "message_calls.h"
+#include "started.h"
 
 namespace rondo::test {
 namespace {
@@ -89,6 +90,36 @@ TEST_CASE("tags select messages, and a receipt describes the message") {
           rank.comm);
     require(device.all_are(data, 50, 21), "tag 1");
     require(receipt.source == 2 && receipt.tag == 1 && receipt.count == 50, "the receipt");
+  }));
+}
+
+TEST_CASE("started messages of GPU memory wait for none that were started before, and keep their order") {
+  if (children_lack_gpus()) return;
+  const TurnsFolder folder;
+  WorldOptions options = processes(2, {"cuda:0"}, folder.with());
+  options.call_timeout_ms = 5000;
+  expect_success(run_world(options, [](Rank& rank) {
+    constexpr size_t kCounts[] = {300'000, 10, 10};
+    Device device(0);
+    std::vector<int64_t*> got;
+    std::vector<int64_t*> sent;
+    for (const size_t count : kCounts) {
+      got.push_back(device.ints(count, -1));
+      sent.push_back(device.ints(count, 10 * rank.rank + std::ssize(sent)));
+    }
+    std::vector<Started> requests(2 * got.size());
+    for (size_t i = 0; i < got.size(); ++i)
+      check(rondo_irecv(got[i], kCounts[i], RONDO_INT64, 1 - rank.rank, kTag, rank.comm, nullptr,
+                        requests[i].out()),
+            rank.comm);
+    for (size_t i = 0; i < got.size(); ++i)
+      check(rondo_isend(sent[i], kCounts[i], RONDO_INT64, 1 - rank.rank, kTag, rank.comm,
+                        requests[got.size() + i].out()),
+            rank.comm);
+    for (const Started& request : requests) check(rondo_request_wait(request.get(), 0), rank.comm);
+    for (size_t i = 0; i < got.size(); ++i)
+      require(device.all_are(got[i], kCounts[i], 10 * (1 - rank.rank) + static_cast<int>(i)),
+              "wrong content");
   }));
 }
 

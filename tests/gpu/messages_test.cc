@@ -17,6 +17,27 @@ TEST_CASE("threads send each other the memory of their GPUs") {
   }));
 }
 
+TEST_CASE("threads that share a GPU send each other its memory without a CUDA stream") {
+  if (lacks_gpus()) return;
+  for (const bool queued : {false, true})
+    expect_success(run_world({.nranks = 2, .devices = {"cuda:0"}, .threads = true, .call_timeout_ms = 3000},
+                             [&](Rank& rank) {
+                               Device device(0);
+                               int64_t* const data = device.ints(100, rank.rank);
+                               rondo_stream_t queue = nullptr;
+                               if (queued) check(rondo_queue_create(&queue));
+                               check(rondo_barrier(rank.comm, nullptr), rank.comm);
+                               if (rank.rank == 0) sleep_ms(100);  // the receive comes first
+                               if (rank.rank == 0)
+                                 send(rank, data, 100, 1, queue);
+                               else
+                                 recv(rank, data, 100, 0, queue);
+                               if (queued) check(rondo_queue_synchronize(queue));
+                               if (queued) check(rondo_queue_destroy(queue));
+                               require(device.all_are(data, 100, 0), "wrong content");
+                             }));
+}
+
 TEST_CASE("one thread's ranks send in a group") {
   if (lacks_gpus()) return;
   const Party party(3, "cuda:0");

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -38,7 +39,13 @@ class GpuMessages final : public Proxy::ProxyClient {
   };
   struct Asked {
     AnyRequest request;
-    gpu::Stream stream = nullptr;
+    std::optional<gpu::Stream> stream;  // nothing: an OwnStream
+  };
+  /// Carries the messages of a task that have no CUDA stream. On the default stream, which ranks of a process
+  /// share, a send would wait for another rank's receive.
+  struct OwnStream {
+    gpu::OwnedStream stream;
+    gpu::Event event;
   };
   GpuMessages(int device, PointToPoint& engine, MessageHooks hooks);
   ~GpuMessages() override;
@@ -49,8 +56,11 @@ class GpuMessages final : public Proxy::ProxyClient {
     gpu::Stream stream;
   };
   /// Enqueue the messages of a call or group: first the operations that wait for no peer, then the rest.
-  Result<std::vector<Placed>> start(std::span<const Asked> asked);
+  /// `own`: made if a message needs it.
+  Result<std::vector<Placed>> start(std::span<const Asked> asked, OwnStream& own);
   Status finish(std::span<const Placed> placed);
+  /// Keeps it for later messages, once all on it are done.
+  void give_back(OwnStream own);
   /// Waits until all messages issued outside graphs are over, or the GPU is lost; false at the deadline.
   bool settle(const Deadline& deadline);
 
@@ -58,8 +68,9 @@ class GpuMessages final : public Proxy::ProxyClient {
   bool serve() override;
 
  private:
-  Result<Placed> place(const Asked& asked);
+  Result<Placed> place(const AnyRequest& request, gpu::Stream stream);
   Result<gpu::Memory> memory(size_t bytes);
+  Result<OwnStream> own_stream();
   Status make_counter();
   // On the proxy's thread; all but the last require the engine's mutex:
   bool begin_next();
@@ -74,9 +85,12 @@ class GpuMessages final : public Proxy::ProxyClient {
   MessageHooks hooks_;
   std::mutex counter_mutex_;  // while the counter is made
   gpu::Memory counter_;       // of tickets
+  std::mutex order_mutex_;    // while messages on an OwnStream are started
+  gpu::Event drawn_;          // the latest of them have drawn their tickets
   // Guarded by the engine's mutex:
   std::list<std::shared_ptr<GpuMessage>> messages_;  // in the order of the calls
   std::vector<gpu::Memory> spare_;                   // freed at the end: in CUDA that may wait for streams
+  std::vector<OwnStream> spare_streams_;
   // Used only by the proxy's thread:
   Status failure_;
   bool waits_ = false;  // for a peer
@@ -133,7 +147,7 @@ class GpuMessageTask final : public Task {
   std::vector<GpuMessages::Asked> asked_;
   std::vector<GpuMessages::Placed> placed_;
   std::vector<AnyRequest> waited_for_;
-  gpu::Event tail_;  // recorded after the messages waited for
+  GpuMessages::OwnStream own_;  // of the messages waited for; its event is recorded after them
   uint32_t turns_ = 0;
   TaskStage stage_ = TaskStage::Start;
   Status failure_;
