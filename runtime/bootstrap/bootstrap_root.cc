@@ -35,7 +35,8 @@ void fail_root(const UniqueId& id, int rank, const Status& cause) {
 Status failed_in_init(const Context& context, int rank, const Status& cause) {
   PeerInfo self = context.self();
   self.rank = rank;
-  return error(ErrorKind::RankFailedInInit, "{} failed in init: {}", self.text(), cause.message());
+  return error(ErrorKind::RankFailedInInit, "{} failed in init: {}", self.text(), cause.message())
+      .because(cause.kind());
 }
 
 Result<UniqueId> BootstrapRoot::start(int64_t timeout_ms, const Secret& secret) {

@@ -34,6 +34,7 @@ void check_refused(const std::string& fault, const std::string& words) {
             require(both, "no refusal at both: " + all);
             require(first.code() == Code::Unsupported && second.code() == Code::Unsupported, all);
             require(says(first, words) && says(second, words), all);
+            require(first.id() == second.id(), all + " have the ids " + first.id() + " and " + second.id());
             const std::string reported = "cannot connect over the network plugin TestNet: ";
             require(says(first, "rank 1 " + reported) != says(second, "rank 0 " + reported), all);
           }) == "");

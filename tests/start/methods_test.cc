@@ -97,7 +97,7 @@ void fail_at_rank_0(const Rank& rank, const char* variable, const char* value) {
   }
   rondo_status_t status = rondo_init_rank(&second, rank.size, &id, rank.rank, nullptr);
   if (status == RONDO_OK) status = rondo_barrier(second, nullptr);  // it had the others' connections before
-  check_fails(status, RONDO_REMOTE_ERROR, {"rank 0 (process", "failed in init", value}, second);
+  check_fails(status, RONDO_REMOTE_ERROR, {"rank 0 (process", "failed in init", value, "[R0607]"}, second);
   rondo_destroy(second);
 }
 

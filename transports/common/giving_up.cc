@@ -14,6 +14,16 @@ WireText wire_text(const std::string& text) {
   return wire;
 }
 
+WireText wire_text(const Status& reason) {
+  constexpr size_t kMaxSentence = sizeof(WireText) - sizeof " [R0000]";
+  const std::string& sentence = reason.message();
+  return wire_text(sentence.size() <= kMaxSentence
+                       ? reason.text()
+                       : fmt::format("{} [{}]", sentence.substr(0, kMaxSentence), reason.id()));
+}
+
+Status reason_of(const WireText& text) { return Status::of_text(Code::Unsupported, text.data()); }
+
 Status nonsense(const char* field, uint64_t value) {
   return error(ErrorKind::MessageBroken, "the peer's handshake has {} in the field {}", value, field);
 }

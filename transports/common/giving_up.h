@@ -22,6 +22,10 @@ enum GivesUp : uint32_t {
 using WireText = std::array<char, 512>;
 
 WireText wire_text(const std::string& text);
+/// Ends with the id, also if the sentence is cut: for reason_of().
+WireText wire_text(const Status& reason);
+/// The peer's reason, of the kind that the peer gave it.
+Status reason_of(const WireText& text);
 
 /// RemoteError that names the field and its value.
 Status nonsense(const char* field, uint64_t value);

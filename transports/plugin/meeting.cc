@@ -59,7 +59,7 @@ void PluginMeeting::make_offer() {
   const Status listening = listen();
   if (!listening.ok()) failure_ = listening.as(Code::Unsupported);
   own_.gives_up = failure_.ok() ? kGoesOn : kRefuses;
-  own_.reason = wire_text(failure_.message());
+  own_.reason = wire_text(failure_);
   send(own_);
 }
 
@@ -161,7 +161,7 @@ Status PluginMeeting::try_accept() {
 void PluginMeeting::give_verdict(const Status& reason) {
   if (!reason.ok()) failure_ = reason.as(Code::Unsupported);
   verdict_sent_ = true;
-  send(PluginVerdict{.gives_up = reason.ok() ? kGoesOn : kRefuses, .reason = wire_text(reason.message())});
+  send(PluginVerdict{.gives_up = reason.ok() ? kGoesOn : kRefuses, .reason = wire_text(reason)});
 }
 
 void PluginMeeting::take_verdict() {
@@ -172,9 +172,11 @@ void PluginMeeting::take_verdict() {
   end({}, false);
 }
 
-Status PluginMeeting::refused_by_peer(const WireText& reason) const {
+Status PluginMeeting::refused_by_peer(const WireText& text) const {
+  const Status reason = reason_of(text);
   return error(ErrorKind::PeerRefusesPlugin, "rank {} cannot connect over the network plugin {}: {}",
-               terms_.peer, terms_.net().name(), reason.data());
+               terms_.peer, terms_.net().name(), reason.message())
+      .because(reason.kind());
 }
 
 }  // namespace rondo::plugin

@@ -60,7 +60,7 @@ class PluginMeeting {
   Status closed_by_peer() const;
   void give_verdict(const Status& reason);
   void end(const Status& failure, bool is_refused);
-  Status refused_by_peer(const WireText& reason) const;
+  Status refused_by_peer(const WireText& text) const;
   template <class Message>
   void send(const Message& message);
   template <class Message>

@@ -35,8 +35,10 @@ void Conversation::close() const {
   [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof one);
 }
 
-Status Conversation::gave_up(const WireText& reason) const {
-  return error(ErrorKind::PeerRefusesVerbs, "rank {} cannot connect over verbs: {}", peer_, reason.data())
+Status Conversation::gave_up(const WireText& text) const {
+  const Status reason = reason_of(text);
+  return error(ErrorKind::PeerRefusesVerbs, "rank {} cannot connect over verbs: {}", peer_, reason.message())
+      .because(reason.kind())
       .as(peer_refuses_ ? Code::Unsupported : Code::InvalidUsage);
 }
 

@@ -54,7 +54,7 @@ class Conversation {
 
  private:
   void find_farewell(const std::byte* begin, const std::byte* end);
-  Status gave_up(const WireText& reason) const;
+  Status gave_up(const WireText& text) const;
   Status wait_for_socket(short events) const;
   Status was_closed() const;
 

@@ -99,7 +99,7 @@ class Handshake {
     // A setting that was right when the ends first connected may name a port that has failed since.
     is_refused_ = reason.code() != Code::InvalidArgument || !lost_.path.empty();
     static_cast<void>(conversation_.send(
-        Message{.gives_up = is_refused_ ? kRefuses : kFails, .reason = wire_text(reason.message())}));
+        Message{.gives_up = is_refused_ ? kRefuses : kFails, .reason = wire_text(reason)}));
     return reason;
   }
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "../ports.h"
+#include "base/error_kinds.h"
 #include "catch.h"
 #include "seed.h"
 
@@ -73,6 +74,12 @@ TEST_CASE("reasons are cut to their field, and printable") {
   CHECK(text.back() == '\0');
   CHECK(text[510] == 'x');
   CHECK(std::string(wire_text("a\nb\xc3").data()) == "a?b?");
+  for (const size_t length : {4u, 503u, 1000u}) {
+    const Status reason = reason_of(wire_text(Status(ErrorKind::NoVerbsDevice, std::string(length, 'x'))));
+    CHECK(reason.message() == std::string(std::min<size_t>(length, 503), 'x'));
+    CHECK(reason.kind() == ErrorKind::NoVerbsDevice);
+  }
+  CHECK(wire_text(Status()).front() == '\0');
 }
 
 TEST_CASE("a path that is none between the ports is refused") {
