@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error_kinds.h"
+#include "base/per_process.h"
 #include "net/handshake.h"
 
 #include <openssl/crypto.h>
@@ -77,6 +78,11 @@ Result<Secret> stretched(std::string_view text, std::string_view salt) {
   return secret;
 }
 
+struct StretchedSecrets {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, Secret> secrets;  // by text and salt
+};
+
 }  // namespace
 
 Secret random_secret() {
@@ -94,13 +100,12 @@ uint64_t random_u64() {
 Result<Secret> secret_from_text(std::string_view text, std::string_view salt) {
   keep_openssl();
   if (looks_random(text)) return hashed(text);
-  static auto& mutex = *new std::mutex;
-  static auto& known = *new std::map<std::pair<std::string, std::string>, Secret>;
-  const std::lock_guard lock(mutex);
+  auto& known = per_process<StretchedSecrets>();
+  const std::lock_guard lock(known.mutex);
   const std::pair key{std::string(text), std::string(salt)};
-  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (const auto found = known.secrets.find(key); found != known.secrets.end()) return found->second;
   RONDO_TRY_ASSIGN(const Secret secret, stretched(text, salt));
-  known[key] = secret;
+  known.secrets[key] = secret;
   return secret;
 }
 

@@ -3,11 +3,16 @@
 #include "net/handshake.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "catch.h"
+#include "process.h"
+#include "sanitized.h"
 
 namespace rondo::test {
 namespace {
@@ -34,6 +39,21 @@ TEST_CASE("a guessable secret is stretched by scrypt, salted with the job") {
   const int64_t begin_ns = now_ns();
   for (int i = 0; i < 1000; ++i) secret_of("correct horse");
   CHECK(now_ns() - begin_ns < 1'000'000'000);  // only the first time is expensive
+}
+
+TEST_CASE("a child that is forked while another thread stretches a secret can do so") {
+  if (kSanitized) return;  // a fork may leave the sanitizer's allocator locked
+  secret_of("correct horse");
+  std::atomic<bool> begins{false};
+  const auto stretch = [] { require(secret_from_text("battery staple", "").ok(), "no secret"); };
+  std::thread other([&] {
+    begins = true;
+    stretch();
+  });
+  while (!begins) continue;
+  ::usleep(10'000);
+  CHECK(Process(stretch).wait(20).failure() == "");
+  other.join();
 }
 
 TEST_CASE("32 random bytes are used directly, and nothing else is") {
