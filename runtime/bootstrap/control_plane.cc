@@ -76,8 +76,9 @@ std::unique_ptr<ControlPlane> ControlPlane::alone(const PeerGpu& device) {
 }
 
 ControlPlane::~ControlPlane() {
+  constexpr int64_t kStarting_ms = 1000;  // short: after a failure, such as that of a rank that never starts
   if (context_ == nullptr) return;
-  wait_for_starting();
+  wait_for_starting(kStarting_ms);
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;

@@ -109,7 +109,7 @@ class ControlPlane {
   Status read_table(const ControlMessage& message, int nranks);
   Status grow_edges(const Deadline& deadline);
   Status first_news(const Status& failure);
-  void wait_for_starting();
+  void wait_for_starting(int64_t at_most_ms);
   void note_ends();
   void note_end(const EndedComm& ended);
   std::vector<EndedComm> last_calls();

@@ -92,20 +92,20 @@ Result<bool> ControlPlane::await_ends(uint64_t communicator, int64_t for_ms, con
 // --- leaving ---
 
 /// Ranks whose edges are not connected yet would take the root's exit for a death.
-void ControlPlane::wait_for_starting() {
-  constexpr int64_t kStarting_ms = 10'000;
+void ControlPlane::wait_for_starting(int64_t at_most_ms) {
   bool over = bootstrap_root_ == nullptr;
   const auto is_over = [&] {
     if (!over)
       context_->event_loop().call([&] { over = !connected_ || has_departed_ || bootstrap_root_->is_over(); });
     return over;
   };
-  static_cast<void>(wait_until(is_over, Deadline::in_ms(kStarting_ms)));
+  static_cast<void>(wait_until(is_over, Deadline::in_ms(at_most_ms)));
 }
 
 void ControlPlane::depart() {
+  constexpr int64_t kStarting_ms = 10'000;
   if (context_ == nullptr) return;
-  wait_for_starting();
+  wait_for_starting(kStarting_ms);
   context_->event_loop().call([this] {
     has_departed_ = true;
     if (all_end_ != Ended::Everything) hear({FailureNotice::of_departure(rank_, last_calls())}, -1);

@@ -218,7 +218,7 @@ RONDO_API rondo_status_t rondo_quiesce(rondo_comm_t comm);
 
 /** Frees a communicator. Finalizes it first, as rondo_finalize() does, unless that was done or it has failed;
  * only that step waits for other ranks. Works in every state; NULL is allowed. If the rank's last
- * communicator has failed, the rank leaves the job at once (rank 0 within 10 s, if ranks are still starting),
+ * communicator has failed, the rank leaves the job at once (rank 0 within 1 s, if ranks are still starting),
  * and any communicators that other ranks still share with it fail too.
  * @param comm the communicator */
 RONDO_API rondo_status_t rondo_destroy(rondo_comm_t comm);
