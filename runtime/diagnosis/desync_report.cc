@@ -42,9 +42,9 @@ std::string wait_text(const PeerState& does) {
   return "is in " + describe(does.last()) + (does.messages.none() ? "" : " and " + describe(does.messages));
 }
 
-/// The call by which a rank has ended its calls.
-const char* ending_call(const PeerState& does) {
-  return does.quiesced != 0 ? "rondo_quiesce()" : "rondo_finalize()";
+/// How a rank has ended its calls.
+const char* ending_text(const PeerState& does) {
+  return does.quiesced != 0 ? "called rondo_quiesce()" : "called rondo_finalize()";
 }
 
 /// `sequence`: of the call that waits for the rank; 0: the wait is for a message.
@@ -52,7 +52,7 @@ std::string activity_text(const PeerState& does, uint32_t sequence) {
   if (does.left != 0) return "has called rondo_leave()";
   if (does.known == 0) return "has no such communicator any more";
   if (does.waits()) return wait_text(does) + describe_unexpected(does.messages);
-  if (does.finished != 0) return fmt::format("has called {}", ending_call(does));
+  if (does.finished != 0) return fmt::format("has {}", ending_text(does));
   // Sends and receives that are over are not counted.
   if (does.latest == 0) return sequence == 0 ? "is in no call on it" : "has made no call on it yet";
   const char* has = sequence == 0             ? "is in no call; its last was"
@@ -219,8 +219,8 @@ class Pursuit {
   }
 
   Status finished(int rank, const PeerState& does, const std::string& when) const {
-    return error(ErrorKind::FinalizedInstead, "ranks disagree: rank {} called {}; rank {} called {} {}{}",
-                 membership_.rank(), own_text(), rank, ending_call(does), when,
+    return error(ErrorKind::FinalizedInstead, "ranks disagree: rank {} called {}; rank {} {} {}{}",
+                 membership_.rank(), own_text(), rank, ending_text(does), when,
                  describe_unexpected(own().messages));
   }
 
