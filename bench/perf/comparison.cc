@@ -153,8 +153,8 @@ class RowsByCall {
     const auto found = rows_.find(call);
     return found != rows_.end() && found->second.size() > 1;
   }
-  /// Of several rows of a call, as of --algorithm all or -N 2, those of the same algorithm in their order; a
-  /// single one serves all.
+  /// Where a call has more than one row, as with --algorithm all or -N 2: those of the same algorithm in
+  /// order; a single one serves all.
   const MeasuredRow* next_for(const MeasuredRow& row) {
     const auto found = rows_.find(row.call);
     if (found == rows_.end()) return nullptr;

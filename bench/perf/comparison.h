@@ -35,8 +35,8 @@ struct MeasuredRun {
 std::optional<MeasuredRun> measured_run(const std::string& name, const std::string& text, std::string& error);
 
 /// A table of the rows that both have, in the order of the first, and for each collective the geometric mean
-/// of the ratios; empty if they have none in common. Of several rows of a call, those of the same algorithm
-/// are compared. Rows measured in different states of the machine are listed and not counted.
+/// of the ratios; empty if they have none in common. Where a call has more than one row, those of the same
+/// algorithm are compared. Rows measured in different states of the machine are listed and not counted.
 std::string comparison_text(const MeasuredRun& first, const MeasuredRun& second);
 
 }  // namespace rondo::perf

@@ -57,7 +57,7 @@ TEST_CASE("rows of different states of the machine are shown and not counted") {
   REQUIRE(text.find("# 1 row was measured in different states") != std::string::npos);
 }
 
-TEST_CASE("of several rows of a call, those of the same algorithm are compared in their order") {
+TEST_CASE("where a call has more than one row, those of the same algorithm are compared in order") {
   const auto one = [](const std::string& algorithm, double us) {
     return row("all_reduce", 8, us, us, "near", algorithm);
   };
