@@ -113,11 +113,12 @@ bool will_take_signal(pid_t thread) {
 
 }  // namespace
 
-HeldThread::HeldThread(pid_t thread) {
+HeldThread::HeldThread(pid_t thread, const std::string& waited) {
 #if defined(__x86_64__)
   handler_mutex().lock();
   if (!will_take_signal(thread) || !install()) return;
   is_installed_ = true;
+  if (times_waited(thread) != waited) return;
   held_thread = thread;
   hold = Hold::Wanted;
   if (::syscall(SYS_tgkill, ::getpid(), thread, kSignal) == 0) {
@@ -128,6 +129,7 @@ HeldThread::HeldThread(pid_t thread) {
   is_held_ = !hold.compare_exchange_strong(wanted, Hold::None);
 #else
   static_cast<void>(thread);
+  static_cast<void>(waited);
   handler_mutex().lock();
 #endif
 }

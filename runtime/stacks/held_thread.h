@@ -7,13 +7,17 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "stack_walk.h"
 
 namespace rondo {
 
 class HeldThread {
  public:
-  explicit HeldThread(pid_t thread);
+  /// Leaves it alone unless it has waited `waited` times so far (times_waited()): one that waits now and then
+  /// is about to, and the signal would end its wait.
+  HeldThread(pid_t thread, const std::string& waited);
   /// Lets it go on.
   ~HeldThread();
   HeldThread(const HeldThread&) = delete;

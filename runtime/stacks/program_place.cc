@@ -31,7 +31,7 @@ constexpr size_t kMaxThreads = 64;
 constexpr std::chrono::seconds kMaxSearch{1};
 /// After this time of it no more threads are interrupted, as each may take long to come.
 constexpr int64_t kMaxSignals_ms = 500;
-/// A thread counts as running if it does in all of some looks.
+/// A thread counts as running if it does in all of some looks, and has not waited between them.
 constexpr int kLooks = 10;
 constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 1'000'000};
 /// Frames in a line.
@@ -65,9 +65,9 @@ std::optional<std::vector<uint64_t>> stack_of_waiting(pid_t thread, const Kernel
 }
 
 /// On a busy host the thread may come late, or this one: there is a second try.
-std::vector<uint64_t> stack_of_running(pid_t thread, const ProcessImage& image) {
+std::vector<uint64_t> stack_of_running(pid_t thread, const std::string& waited, const ProcessImage& image) {
   for (int tries = 0; tries < 2; ++tries) {
-    HeldThread held(thread);
+    HeldThread held(thread, waited);
     const auto registers = held.registers();
     if (!registers) continue;
     std::vector<uint64_t> found = walk_stack(*registers, image.modules, image.memory);
@@ -77,16 +77,18 @@ std::vector<uint64_t> stack_of_running(pid_t thread, const ProcessImage& image) 
 }
 
 std::vector<uint64_t> stack_of(ThreadPlace& place, const ProcessImage& image, WhileRunning how) {
+  const std::string waited = times_waited(place.thread);
   place.runs = true;
   for (int look = 0; look < kLooks; ++look) {
     if (look > 0) ::nanosleep(&kBetweenLooks, nullptr);
     const ThreadActivity activity = thread_activity(place.thread);
-    place.runs = place.runs && activity.runs;  // in all looks: one that waits now and then may be about to
+    place.runs = place.runs && activity.runs;
     if (!activity.wait) continue;
     if (auto found = stack_of_waiting(place.thread, *activity.wait, image)) return *found;
   }
+  place.runs = place.runs && times_waited(place.thread) == waited;
   const bool may_signal = place.runs && how == WhileRunning::Signal;
-  return may_signal ? stack_of_running(place.thread, image) : std::vector<uint64_t>();
+  return may_signal ? stack_of_running(place.thread, waited, image) : std::vector<uint64_t>();
 }
 
 NativePlace native_place(uint64_t address, ProcessImage& image) {

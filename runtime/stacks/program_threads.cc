@@ -66,6 +66,10 @@ ThreadActivity thread_activity(pid_t thread) {
   return {.wait = KernelWait{.call = is_call ? call : -1, .stack = stack, .next = next}};
 }
 
+std::string times_waited(pid_t thread) {
+  return field_of(of_thread(thread, "status"), "voluntary_ctxt_switches");
+}
+
 bool takes_signal(pid_t thread, int signal) {
   const std::string blocked = field_of(of_thread(thread, "status"), "SigBlk");
   uint64_t mask = 0;

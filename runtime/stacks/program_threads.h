@@ -27,6 +27,8 @@ struct ThreadActivity {
   std::optional<KernelWait> wait;  // neither: the kernel does not say
 };
 ThreadActivity thread_activity(pid_t thread);
+/// How often it has given up its CPU to wait; empty if the kernel does not say.
+std::string times_waited(pid_t thread);
 
 /// Whether it lets the signal in.
 bool takes_signal(pid_t thread, int signal);
