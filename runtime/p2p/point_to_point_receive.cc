@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiving half of PointToPoint.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/error_kinds.h"
 #include "message.h"
 #include "p2p/point_to_point.h"
@@ -11,6 +13,10 @@
 
 namespace rondo {
 namespace {
+
+/// Ways of an offered message.
+constexpr size_t kFetched = 0;
+constexpr size_t kBySlots = 1;
 
 std::string text_of(size_t bytes, uint32_t type_bytes, const char* verb, int peer, int tag) {
   return fmt::format("{}(count={}, {} bytes per element, {}, tag={})", verb, bytes / type_bytes, type_bytes,
@@ -135,6 +141,7 @@ bool PointToPoint::fetch(int source, Incoming& in) {
     case ZeroCopy::Fetched::Refused:
       in.fetching.pop_front();
       request->arrived = 0;
+      request->matched_ns = 0;
       in.receiving.push_back(request);
       in.grants.push_back(request->id);
       break;
@@ -143,13 +150,39 @@ bool PointToPoint::fetch(int source, Incoming& in) {
   return true;
 }
 
+/// Up to 128 KiB, 256 KiB, ... 4 MiB, and longer.
+TimedChoice& PointToPoint::offers_like(Incoming& in, const RecvRequest& request) {
+  constexpr size_t kShortest = size_t{128} * 1024;
+  const auto doublings = static_cast<size_t>(std::bit_width((request.bytes - 1) / kShortest));
+  return in.offers[std::min(doublings, in.offers.size() - 1)];
+}
+
+/// Fetched, a message is copied once, here, while its sender waits; by slots twice, at both ends at once.
+/// What counts is how long recent ones of about the same length took from their match until all was here.
+bool PointToPoint::chooses_to_fetch(Incoming& in, RecvRequest& request) {
+  TimedChoice& choice = offers_like(in, request);
+  const bool must = in.connection->zero_copy()->fetches_all();
+  const size_t way = must ? kFetched : choice.next(1U << kFetched | 1U << kBySlots);
+  choice.takes(way);
+  request.is_fetched = way == kFetched;
+  request.matched_ns = now_ns();
+  return request.is_fetched;
+}
+
+void PointToPoint::all_arrived(Incoming& in, RecvRequest& request) {
+  request.done = true;
+  if (request.matched_ns == 0) return;
+  offers_like(in, request)
+      .took(request.is_fetched ? kFetched : kBySlots, request.bytes, now_ns() - request.matched_ns);
+}
+
 /// False while there is no room to tell the sender of the message that has been fetched.
 bool PointToPoint::say_taken(Incoming& in) {
   std::byte* const slot = in.connection->acquire();
   if (slot == nullptr) return false;
   RecvRequest& request = *in.fetching.front();
   put(*in.connection, slot, Header{.kind = Header::MessageKind::Taken, .id = request.id}, nullptr, 0, false);
-  request.done = true;
+  all_arrived(in, request);
   in.fetching.pop_front();
   return true;
 }
@@ -217,8 +250,9 @@ bool PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   if (!is_copied(in, arrival, request.data + request.arrived)) return false;
   if (!stayed_intact(source, in, arrival)) return true;
   request.arrived += arrival.bytes;
-  request.done = request.arrived == request.bytes;
-  if (request.done) in.receiving.erase(found);
+  if (request.arrived < request.bytes) return true;
+  all_arrived(in, request);
+  in.receiving.erase(found);
   return true;
 }
 
@@ -262,7 +296,8 @@ void PointToPoint::deliver(const std::shared_ptr<RecvRequest>& request, const Me
   Incoming& in = in_[message.source];
   request->id = message.header.id;
   request->offer = message.header.offer;
-  if (request->offer != 0 && in.connection->zero_copy() != nullptr) {
+  const bool is_offered = request->offer != 0 && in.connection->zero_copy() != nullptr;
+  if (is_offered && chooses_to_fetch(in, *request)) {
     in.fetching.push_back(request);
     return;
   }

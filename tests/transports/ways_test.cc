@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way a connection's long messages take, given simulated times.
+// Which way is chosen, given simulated times.
 #include <array>
 #include <deque>
 #include <random>
 
+#include "base/timed_choice.h"
 #include "catch.h"
-#include "shm/way_chooser.h"
 
 namespace rondo::test {
 namespace {
 
-using shm::kWays;
-using shm::Way;
-using Costs = std::array<double, kWays>;  // ns per byte
+using Ways = TimedChoice::Ways;
+using Costs = std::array<double, TimedChoice::kMaxWays>;  // ns per byte
+
+enum Way : size_t { Plain, Streaming, Read, Sluggish };
+constexpr Ways kUnread = 1 << Plain | 1 << Streaming;
+constexpr Ways kThree = kUnread | 1 << Read;
+constexpr Ways kFour = kThree | 1 << Sluggish;
 
 constexpr size_t kTransferBytes = 65536;
 
 /// A connection whose messages take given times, of which the sender learns some messages later.
 class Simulated {
  public:
-  explicit Simulated(const Costs& costs, bool may_read = true) : costs_(costs), may_read_(may_read) {}
+  explicit Simulated(const Costs& costs, Ways allowed = kThree, Ways sluggish = 0)
+      : chooser_(sluggish), costs_(costs), allowed_(allowed), sluggish_(sluggish) {}
 
   void set(const Costs& costs) { costs_ = costs; }
+  void allow(Ways allowed) { allowed_ = allowed; }
   /// Every message's time varies by up to this fraction.
   void set_noise(double noise) { noise_ = noise; }
   /// One message in `one_in`, at random, takes a thousand times as long; 0: none.
@@ -33,40 +39,56 @@ class Simulated {
     for (int i = 0; i < messages; ++i) send_one();
   }
   /// Counts the latest send().
-  int count(Way way) const { return counts_[static_cast<size_t>(way)]; }
+  int count(Way way) const { return counts_[way]; }
   double cost() const { return cost_; }
 
  private:
+  struct Sent {
+    size_t way;
+    double ns_per_byte;
+  };
+
   void send_one() {
     constexpr size_t kBehind = 16;
-    const Way way = chooser_.next(may_read_);
-    chooser_.sent(way);
-    const double cost = costs_[static_cast<size_t>(way)];
-    ++counts_[static_cast<size_t>(way)];
-    cost_ += cost;
-    underway_.push_back({way, cost * (1 + noise_ * spread_(random_)) * (is_outlier() ? 1000 : 1)});
+    const size_t way = chooser_.next(allowed_);
+    REQUIRE((allowed_ >> way & 1) == 1);
+    chooser_.takes(way);
+    ++counts_[way];
+    cost_ += costs_[way];
+    const double noisy = cost_now(way) * (1 + noise_ * spread_(random_)) * (is_outlier() ? 1000 : 1);
+    underway_.push_back({way, noisy});
     if (underway_.size() < kBehind) return;
-    const auto [heard, ns_per_byte] = underway_.front();
-    chooser_.took(heard, kTransferBytes, static_cast<int64_t>(ns_per_byte * kTransferBytes));
+    const Sent heard = underway_.front();
+    chooser_.took(heard.way, kTransferBytes, static_cast<int64_t>(heard.ns_per_byte * kTransferBytes));
     underway_.pop_front();
+  }
+  /// The first messages of a sluggish way take a time that says nothing.
+  double cost_now(size_t way) {
+    constexpr int kSlow = 16;
+    in_row_ = way == latest_ ? in_row_ + 1 : 1;
+    latest_ = way;
+    const bool misleads = (sluggish_ >> way & 1) == 1 && in_row_ <= kSlow;
+    return misleads ? 1 / costs_[way] : costs_[way];
   }
   bool is_outlier() { return one_in_ != 0 && random_() % one_in_ == 0; }
 
-  shm::WayChooser chooser_;
+  TimedChoice chooser_;
   Costs costs_;
-  bool may_read_;
+  Ways allowed_;
+  Ways sluggish_;
   double noise_ = 0;
   unsigned one_in_ = 0;
-  std::array<int, kWays> counts_{};
+  size_t latest_ = 0;
+  int in_row_ = 0;
+  std::array<int, TimedChoice::kMaxWays> counts_{};
   double cost_ = 0;
   std::mt19937 random_{1};
   std::uniform_real_distribution<double> spread_{-1, 1};
-  std::deque<std::pair<Way, double>> underway_;
+  std::deque<Sent> underway_;
 };
 
-const std::array<std::pair<Costs, Way>, 3> kStates{{{{0.07, 0.10, 0.12}, Way::Plain},
-                                                    {{0.51, 0.10, 0.14}, Way::Streaming},
-                                                    {{0.51, 0.20, 0.08}, Way::Read}}};
+const std::array<std::pair<Costs, Way>, 3> kStates{
+    {{{0.07, 0.10, 0.12}, Plain}, {{0.51, 0.10, 0.14}, Streaming}, {{0.51, 0.20, 0.08}, Read}}};
 
 TEST_CASE("the fastest way is found soon, and nearly all messages take it") {
   for (const auto& [costs, best] : kStates) {
@@ -84,8 +106,8 @@ TEST_CASE("trials of the other ways cost one percent each, however slow they are
     connection.send(1000);
     connection.send(50'000);
     REQUIRE(connection.cost() < 50'000 * 1.021);
-    REQUIRE(connection.count(Way::Plain) >= 5);
-    REQUIRE(connection.count(Way::Read) >= 5);
+    REQUIRE(connection.count(Plain) >= 5);
+    REQUIRE(connection.count(Read) >= 5);
   }
 }
 
@@ -131,15 +153,41 @@ TEST_CASE("among equally fast ways one is kept") {
   connection.set_noise(0.05);
   connection.send(1000);
   connection.send(10'000);
-  REQUIRE(std::max({connection.count(Way::Plain), connection.count(Way::Streaming),
-                    connection.count(Way::Read)}) > 9700);
+  REQUIRE(std::max({connection.count(Plain), connection.count(Streaming), connection.count(Read)}) > 9700);
+}
+
+TEST_CASE("a way whose time depends on what went before is judged by the later messages of a row") {
+  constexpr Ways kSluggish = 1 << Plain | 1 << Sluggish;
+  for (const auto& [costs, best] : std::array<std::pair<Costs, Way>, 4>{{{{1.3, 2, 2, 1.1}, Sluggish},
+                                                                         {{1.1, 2, 2, 1.3}, Plain},
+                                                                         {{3, 1, 2, 5}, Streaming},
+                                                                         {{3, 2, 1.5, 5}, Read}}}) {
+    INFO(best);
+    Simulated connection(costs, kFour, kSluggish);
+    connection.send(300);
+    connection.send(20'000);
+    CHECK(connection.count(best) > 18'000);
+    CHECK(connection.cost() < 20'000 * costs[best] * 1.04);
+    CHECK(connection.count(Plain) >= 20);
+    CHECK(connection.count(Sluggish) >= 20);
+  }
+}
+
+TEST_CASE("a way that is allowed later is found, too") {
+  Simulated connection({1.3, 2, 2, 1.1}, kThree, 1 << Plain | 1 << Sluggish);
+  connection.send(1000);
+  REQUIRE(connection.count(Plain) > 900);
+  connection.allow(kFour);
+  connection.send(200);
+  connection.send(1000);
+  REQUIRE(connection.count(Sluggish) > 900);
 }
 
 TEST_CASE("nothing is read if reading is forbidden") {
-  Simulated connection({0.5, 0.3, 0.01}, false);
+  Simulated connection({0.5, 0.3, 0.01}, kUnread);
   connection.send(5000);
-  REQUIRE(connection.count(Way::Read) == 0);
-  REQUIRE(connection.count(Way::Streaming) > 4800);
+  REQUIRE(connection.count(Read) == 0);
+  REQUIRE(connection.count(Streaming) > 4800);
 }
 
 }  // namespace

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shm/sending_half.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 
 namespace rondo::shm {
-namespace {
-
-/// Half of a core's L2 cache. Longer data has in part left the sender's caches, and one end that reads it
-/// from memory is slower than two that pass it on by slots.
-size_t max_offered() {
-  static const long l2_bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return static_cast<size_t>(l2_bytes > 0 ? l2_bytes : 1 << 20) / 2;
-}
-
-}  // namespace
 
 SendingHalf::SendingHalf(const Segment& segment, int direction, const AgreedParams& params,
                          ReadPeer read_peer, const Fd& socket)
@@ -56,7 +43,7 @@ ZeroCopy::PostMode SendingHalf::post_mode(const std::byte* data, size_t bytes) c
   const uint64_t note = exporter_.note_for(data, bytes);
   if (note == Note::kNone) return None;
   if (!Note::is_address(note)) return Mapped;
-  return read_peer_ == ReadPeer::Always || ways_.reads(sender_.sent() + 1, bytes) ? Read : None;
+  return read_peer_ == ReadPeer::Always || ways_.reads(sender_.sent() + 1, bytes, picker_) ? Read : None;
 }
 
 bool SendingHalf::post(const std::byte* data, size_t bytes, const Signature& signature) {
@@ -75,9 +62,9 @@ bool SendingHalf::post(const std::byte* data, size_t bytes, const Signature& sig
     use_part(bytes);  // if the receiver cannot read it
     by_slot_.resize(fifo_.slots);
     by_slot_[sender_.index()] = {message, part_, data, bytes};
-    ways_.sent_to_be_read(message, bytes);
   }
   sender_.publish(bytes, note, signature);
+  if (Note::is_address(note)) ways_.sent_to_be_read(sender_.sent(), bytes, picker_);
   posted_ = sender_.sent();
   return true;
 }
@@ -92,8 +79,6 @@ void SendingHalf::copy_unread(uint64_t message) {
 }
 
 uint64_t SendingHalf::offer(const std::byte* data, size_t bytes) {
-  const size_t first_bytes = std::min(bytes, size_t{fifo_.slot_bytes});
-  if (bytes > max_offered() || post_mode(data, first_bytes) == ZeroCopy::PostMode::None) return 0;
   const uint64_t note = exporter_.note_for(data, bytes);
   if (note != Note::kNone) ++offers_;
   return note;
@@ -116,7 +101,7 @@ void SendingHalf::grown(size_t bytes) {
   std::atomic_ref(progress_[(message - 1) % fifo_.slots].word)
       .store(SlotProgress::of(message, bytes), std::memory_order_release);
   if (bytes < begun_) return;
-  ways_.sent_by_slot(message);
+  ways_.sent_by_slot(message, picker_);
   begun_ = 0;
   is_overlapped_ = false;
 }

@@ -34,8 +34,8 @@ class SendingHalf {
     return fifo_.slot(part_, fifo_.slot_bytes);
   }
   void commit(size_t bytes, const Signature& signature) {
-    ways_.sent_by_slot(sender_.sent() + 1);
     publish_slot(bytes, false, signature);
+    ways_.sent_by_slot(sender_.sent(), picker_);
   }
   /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots. As last
   /// loaded:
@@ -61,7 +61,7 @@ class SendingHalf {
 
   // FillHints:
   FillHints::Filling filling(size_t bytes, bool could_post) {
-    return ways_.filling(sender_.sent() + 1, bytes, could_post);
+    return ways_.filling(sender_.sent() + 1, bytes, could_post, picker_);
   }
   /// If the receiver reads meanwhile, its time says it all.
   void filled(int64_t ns) { ways_.filled(is_overlapped_ ? 0 : ns); }

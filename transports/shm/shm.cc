@@ -74,6 +74,7 @@ class ShmConnection final : public Connection,
     listen();
     return receiving_.fetch(offer, begin, place, bytes);
   }
+  bool fetches_all() const override { return read_peer_ == ReadPeer::Always; }
   void expect(std::byte* place, size_t bytes, const Signature& signature) override {
     receiving_.expect(place, bytes, signature);
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SlotPicker: in which part of a connection's slot memory each message lies. At first long ones in parts that
 // were used before, since the first use of a page costs microseconds: a process that sends few messages
-// touches few pages. Later, and after short ones, all in turn, since a line that the reader still has in its
-// cache is expensive to write. The sender's half of a shm connection; used on its thread.
+// touches few pages. Short ones, and later all, in turn, or in parts that were used before, whichever is
+// faster: a line that the reader still has in its cache may be expensive to write, and one that has left the
+// writer's is, too. The sender's half of a shm connection; used on its thread.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +18,26 @@ class SlotPicker {
   SlotPicker() = default;
   explicit SlotPicker(uint64_t slots) : users_(slots) {}
 
-  /// Whether each message, and all that are in flight, goes to the part whose turn it is; from then on for
-  /// ever.
+  /// Whether each message, and all that are in flight, goes to the part whose turn it is.
   bool is_regular() const { return in_turn_ >= users_.size() && !users_.empty(); }
+  /// Whether long messages may go to the parts in turn now.
+  bool may_turn() const { return !is_early_; }
+  /// Where long messages like the latest, `message` (from 1), should go from now on.
+  void prefer_reuse(bool does, uint64_t message) {
+    if (does && is_regular()) note_users(message);
+    prefers_reuse_ = does;
+  }
 
-  // Until then:
+  // While it is not regular:
 
   /// Whether the next message probably goes to a part that was used before: it then pays to find out which
   /// messages have been released.
-  bool reuses() const { return was_long_ && long_messages_ < kEarlyLong; }
+  bool reuses() const { return was_long_ && (is_early_ || prefers_reuse_); }
   /// A free part; there is one, as there is room for a message. `own`: the part whose turn it is; `released`:
   /// how many messages the receiver has released.
-  uint64_t pick(uint64_t own, uint64_t released) const {
-    if (!reuses() && users_[own] <= released) return own;
+  uint64_t pick(uint64_t own, uint64_t released) {
+    reused_ = reuses() || prefers_reuse_;
+    if (!reused_ && users_[own] <= released) return own;
     const auto free = std::ranges::find_if(users_, [&](uint64_t user) { return user <= released; });
     return static_cast<uint64_t>(free - users_.begin());
   }
@@ -38,19 +46,33 @@ class SlotPicker {
     users_[part] = message;
     was_long_ = bytes >= kLong;
     if (was_long_) ++long_messages_;
-    const bool is_early = long_messages_ < kEarlyLong && message < kEarly;
-    in_turn_ = part == own && !is_early ? in_turn_ + 1 : 0;
+    is_early_ = long_messages_ < kEarlyLong && message < kEarly;
+    in_turn_ = part == own && !is_early_ && !prefers_reuse_ ? in_turn_ + 1 : 0;
   }
+
+  /// Whether the latest message went to a part that was picked because it was used before.
+  bool reused() const { return !is_regular() && reused_; }
 
  private:
   static constexpr size_t kLong = size_t{16} * 1024;
   static constexpr uint64_t kEarlyLong = 256;
   static constexpr uint64_t kEarly = 4096;
 
-  std::vector<uint64_t> users_;  // the latest message in each part; 0: none
+  /// All parts have been used in turn up to this message.
+  void note_users(uint64_t message) {
+    const uint64_t parts = users_.size();
+    for (uint64_t k = message; k > message - parts; --k) users_[(k - 1) % parts] = k;
+    in_turn_ = 0;
+    was_long_ = true;
+  }
+
+  std::vector<uint64_t> users_;  // the latest message in each part, unless it is regular; 0: none
   uint64_t in_turn_ = 0;         // the latest messages in a row that went to the part whose turn it was
   uint64_t long_messages_ = 0;
+  bool is_early_ = true;
   bool was_long_ = false;  // the latest
+  bool prefers_reuse_ = false;
+  bool reused_ = false;
 };
 
 }  // namespace rondo::shm

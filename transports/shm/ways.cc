@@ -11,6 +11,8 @@
 namespace rondo::shm {
 namespace {
 
+constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static_cast<int>(way); }
+
 /// Non-temporal stores cost more than their own time: the lines must be fetched back from memory. Counting
 /// only their own time made a 256 KiB all_reduce between two near CPUs take 1.3 times as long; counting it
 /// twice kept two far CPUs from using them, and it took 1.5 times as long.
@@ -27,34 +29,50 @@ size_t SentWays::kind_of(size_t bytes, bool could_post) {
   return 2 * std::min(doublings, kLengths - 1) + (could_post ? 1 : 0);
 }
 
-/// The first messages are not timed: they use plain stores, which are the first to touch the slots' pages.
-bool SentWays::reads(uint64_t message, size_t bytes) const {
-  return is_timed(message, bytes) && choosers_[kind_of(bytes, true)].next(true) == Way::Read;
+SentWays::SentWays(const uint32_t* times, uint64_t slots) : times_(times), slots_(slots) {
+  choosers_.fill(TimedChoice(bit(Way::Reusing) | bit(Way::InTurn)));
 }
 
-FillHints::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_post) {
+Way SentWays::next(size_t kind, bool may_read, const SlotPicker& picker) const {
+  const TimedChoice::Ways allowed = bit(Way::Reusing) | bit(Way::Streaming) |
+                                    (may_read ? bit(Way::Read) : 0) |
+                                    (picker.may_turn() ? bit(Way::InTurn) : 0);
+  return static_cast<Way>(choosers_[kind].next(allowed));
+}
+
+/// The first messages are not timed: they use plain stores, which are the first to touch the slots' pages.
+bool SentWays::reads(uint64_t message, size_t bytes, const SlotPicker& picker) const {
+  return is_timed(message, bytes) && next(kind_of(bytes, true), true, picker) == Way::Read;
+}
+
+FillHints::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_post,
+                                     const SlotPicker& picker) {
   filling_ = {};
   if (!is_timed(message, bytes)) return {};
   const size_t kind = kind_of(bytes, could_post);
-  filling_ = {.number = message, .bytes = bytes, .kind = kind, .way = choosers_[kind].next(false)};
-  return {.streams = filling_.way == Way::Streaming, .is_timed = true};
+  const bool streams = next(kind, false, picker) == Way::Streaming;
+  // The part was picked before anything was known of the message.
+  const Way plain = picker.reused() ? Way::Reusing : Way::InTurn;
+  filling_ = {.number = message, .bytes = bytes, .kind = kind, .way = streams ? Way::Streaming : plain};
+  return {.streams = streams, .is_timed = true};
 }
 
-void SentWays::sent_by_slot(uint64_t message) {
-  if (filling_.number == message) keep(filling_);
+void SentWays::sent_by_slot(uint64_t message, SlotPicker& picker) {
+  if (filling_.number == message) keep(filling_, picker);
 }
 
-void SentWays::sent_to_be_read(uint64_t message, size_t bytes) {
+void SentWays::sent_to_be_read(uint64_t message, size_t bytes, SlotPicker& picker) {
   if (is_timed(message, bytes))
-    keep({.number = message, .bytes = bytes, .kind = kind_of(bytes, true), .way = Way::Read});
+    keep({.number = message, .bytes = bytes, .kind = kind_of(bytes, true), .way = Way::Read}, picker);
 }
 
-void SentWays::keep(const SentMessage& message) {
-  choosers_[message.kind].sent(message.way);
+void SentWays::keep(const SentMessage& message, SlotPicker& picker) {
+  choosers_[message.kind].takes(static_cast<size_t>(message.way));
   by_slot_.resize(slots_);
   by_slot_[(message.number - 1) % slots_] = message;
   if (heard_ == latest_) heard_ = message.number - 1;
   latest_ = message.number;
+  picker.prefer_reuse(next(message.kind, false, picker) == Way::Reusing, message.number);
 }
 
 void SentWays::hear_times(uint64_t returned) {
@@ -64,7 +82,7 @@ void SentWays::hear_times(uint64_t returned) {
     // Relaxed: a sender that has acquired the slot's release also sees its time, which was stored earlier.
     const uint32_t taken_ns =
         std::atomic_ref(const_cast<uint32_t&>(times_[heard_ % slots_])).load(std::memory_order_relaxed);
-    choosers_[message.kind].took(message.way, message.bytes,
+    choosers_[message.kind].took(static_cast<size_t>(message.way), message.bytes,
                                  weighed(message.way, message.fill_ns + taken_ns));
   }
 }

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "shm/way_chooser.h"
+#include "base/timed_choice.h"
+#include "shm/slot_picker.h"
 #include "transports/hints.h"
 
 namespace rondo::shm {
@@ -17,20 +18,29 @@ namespace rondo::shm {
 /// Reading a shorter message out of a process takes longer than copying it through a slot; nor is it timed.
 inline constexpr size_t kMinRead = size_t{16} * 1024;
 
+/// How a long message travels.
+enum class Way : uint8_t {
+  Reusing,    // through a part of the slots' memory that was used lately, by plain stores
+  Streaming,  // through the part whose turn it is, by non-temporal stores
+  Read,       // by the receiver, out of the sender's process
+  InTurn,     // through the part whose turn it is, by plain stores
+};
+
 /// Messages have numbers from 1.
 class SentWays {
  public:
   SentWays() = default;  // no slots: nothing is timed
-  SentWays(const uint32_t* times, uint64_t slots) : times_(times), slots_(slots) {}
+  SentWays(const uint32_t* times, uint64_t slots);
 
-  /// Whether a message that the receiver could read should be sent that way.
-  bool reads(uint64_t message, size_t bytes) const;
+  /// Whether a message that the receiver could read should be sent that way. `picker`: of its part.
+  bool reads(uint64_t message, size_t bytes, const SlotPicker& picker) const;
   /// How to fill the slot of a message that is not posted.
-  FillHints::Filling filling(uint64_t message, size_t bytes, bool could_post);
+  FillHints::Filling filling(uint64_t message, size_t bytes, bool could_post, const SlotPicker& picker);
   void filled(int64_t ns) { filling_.fill_ns = ns; }
-  /// A message went through its slot, filled as filling() said if it was asked.
-  void sent_by_slot(uint64_t message);
-  void sent_to_be_read(uint64_t message, size_t bytes);
+  /// A message went through its slot, filled as filling() said if it was asked. The picker learns which part
+  /// the next one should have, if it is like this one.
+  void sent_by_slot(uint64_t message, SlotPicker& picker);
+  void sent_to_be_read(uint64_t message, size_t bytes, SlotPicker& picker);
   /// Collects the receiver's times of the first `returned` messages, which it has released.
   void hear(uint64_t returned) {
     if (heard_ < latest_) hear_times(returned);
@@ -42,18 +52,19 @@ class SentWays {
     size_t bytes = 0;
     int64_t fill_ns = 0;
     size_t kind = 0;
-    Way way = Way::Plain;
+    Way way = Way::Reusing;
   };
   static constexpr size_t kLengths = 3;  // from 16 KiB, 32 KiB and 64 KiB on
   static size_t kind_of(size_t bytes, bool could_post);
+  Way next(size_t kind, bool may_read, const SlotPicker& picker) const;
   bool is_timed(uint64_t message, size_t bytes) const { return bytes >= kMinRead && message > slots_; }
-  void keep(const SentMessage& message);
+  void keep(const SentMessage& message, SlotPicker& picker);
   void hear_times(uint64_t returned);
 
   const uint32_t* times_ = nullptr;
   uint64_t slots_ = UINT64_MAX;
-  std::array<WayChooser, 2 * kLengths> choosers_;  // by kind
-  std::vector<SentMessage> by_slot_;               // the latest of each slot
+  std::array<TimedChoice, 2 * kLengths> choosers_;  // by kind
+  std::vector<SentMessage> by_slot_;                // the latest of each slot
   SentMessage filling_;
   uint64_t heard_ = 0;
   uint64_t latest_ = 0;  // timed message

@@ -45,7 +45,7 @@ class ZeroCopy {
   virtual std::optional<size_t> held() const { return std::nullopt; }
 
   /// Lets the peer fetch `bytes`, of any number, at `data`, which must stay unchanged until end_offer() or
-  /// cancel(). Returns what the peer needs to know for it; 0: it cannot, or other ways are faster.
+  /// cancel(). Returns what the peer needs to know for it; 0: it cannot.
   virtual uint64_t offer(const std::byte* /*data*/, size_t /*bytes*/) { return 0; }
   /// The peer has told that it is done with one of the offers.
   virtual void end_offer() {}
@@ -61,6 +61,9 @@ class ZeroCopy {
   virtual Fetched fetch(uint64_t /*offer*/, size_t /*begin*/, std::byte* /*place*/, size_t /*bytes*/) {
     return Fetched::Refused;
   }
+
+  /// Whether what is offered shall be fetched even if other ways are faster.
+  virtual bool fetches_all() const { return false; }
 
   /// A hint before peek(): the destination of the oldest message if it has this size and signature. A
   /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this

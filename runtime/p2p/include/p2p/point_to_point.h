@@ -2,9 +2,9 @@
 // Point-to-point messages: tags, any source, any length.
 //
 // Each ordered pair of ranks has its own connection, so crossed messages never wait for one another. A
-// message that fits in a slot is sent at once (Eager); a longer one is announced (Request). If the receiver
-// can read it where it is, it does so once it has a buffer for it, and says so (Taken); otherwise its bytes
-// follow (Data) once the receiver has the buffer (Grant). So every arrival has a place to go, and no message
+// message that fits in a slot is sent at once (Eager); a longer one is announced (Request). Once the receiver
+// has a buffer for it, it reads it where it is and says so (Taken), if it can and that is faster; otherwise
+// it asks for its bytes (Grant), which follow (Data). So every arrival has a place to go, and no message
 // blocks those behind it. The slot's signature is the message header; the slot holds only user data, so that
 // connections can transfer it without copies. One engine per communicator; callers must hold mutex() while
 // they use the engine or read the requests it holds.
@@ -21,6 +21,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/timed_choice.h"
 #include "exec/task.h"
 #include "health/pending.h"
 #include "transports/connection.h"
@@ -61,7 +62,9 @@ struct RecvRequest {
   size_t bytes = 0;
   uint64_t number = 0;  // 1-based, of the messages from its source; 0: from this rank itself
   uint64_t id = 0;
-  uint64_t offer = 0;  // of its sender, from which the data is fetched; 0: none
+  uint64_t offer = 0;  // of its sender, from which the data may be fetched; 0: none
+  bool is_fetched = false;
+  int64_t matched_ns = 0;  // when a message with an offer was; 0: it was refused
   size_t arrived = 0;
   bool done = false;
 };
@@ -143,6 +146,7 @@ class PointToPoint {
     std::deque<uint64_t> grants;  // to be sent
     std::list<std::shared_ptr<RecvRequest>> receiving;
     std::list<std::shared_ptr<RecvRequest>> fetching;  // they are in no other list
+    std::array<TimedChoice, 7> offers;                 // by length: whether they are fetched or come by slots
     // Of the arrival whose bytes are copied as they come:
     std::byte* place = nullptr;
     size_t copied = 0;
@@ -207,6 +211,9 @@ class PointToPoint {
   bool stayed_intact(int source, const Incoming& in, const Arrival& arrival);
   bool fits(int source, const Header& header, const RecvRequest& request);
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
+  static TimedChoice& offers_like(Incoming& in, const RecvRequest& request);
+  static bool chooses_to_fetch(Incoming& in, RecvRequest& request);
+  static void all_arrived(Incoming& in, RecvRequest& request);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
   static bool put(Connection& connection, std::byte* slot, const Header& header, const std::byte* data,
