@@ -12,6 +12,7 @@
 
 #include "base/disowned.h"
 #include "comm/communicator.h"
+#include "comm/prepared.h"
 #include "comm/queue.h"
 #include "comm/requests.h"
 #include "rondo/rondo.h"
@@ -38,6 +39,7 @@ struct rondo_request {
   uint64_t mark = 0;
   std::shared_ptr<rondo::Requests> requests;
   std::shared_ptr<rondo::Request> request;
+  std::shared_ptr<rondo::Prepared> prepared;  // null: of a message that was started
 };
 
 namespace rondo::api {

@@ -110,21 +110,13 @@ Status start_request(const UserMessage& message, const CallPlace& place, rondo_r
   const std::shared_ptr<Requests> requests = message.communicator->requests();
   auto started = requests->start(message.op(nullptr, place));
   *request = HandlePool<rondo_request>::get().take();
-  **request = {api::kRequestMark, requests, std::move(started)};
+  **request = {api::kRequestMark, requests, std::move(started), nullptr};
   return {};
 }
 
 Status clear(rondo_request_t* request) {
   if (request == nullptr) return api::null_argument("request");
   *request = nullptr;
-  return {};
-}
-
-Status check_request(rondo_request_t request) {
-  if (request == nullptr) return api::null_argument("request");
-  if (request->mark != api::kRequestMark)
-    return Status(ErrorKind::NoSuchHandle,
-                  "request is not one from rondo_isend() or rondo_irecv(), or it was freed");
   return {};
 }
 
@@ -172,42 +164,5 @@ rondo_status_t rondo_irecv(void* buf, size_t count, rondo_type_t type, int peer,
     RONDO_TRY(clear(request));
     RONDO_TRY(find_site(given, true, site));
     return start_request(recv_of(buf, given, site, receipt), site.place, request);
-  });
-}
-
-rondo_status_t rondo_request_wait(rondo_request_t request, int64_t timeout_ms) {
-  return guarded("rondo_request_wait", nullptr, [&]() -> Status {
-    RONDO_TRY(check_request(request));
-    if (timeout_ms < 0)
-      return error(Code::InvalidArgument, "timeout_ms is {}: it must be at least 0", timeout_ms);
-    return request->requests->wait(*request->request, timeout_ms);
-  });
-}
-
-rondo_status_t rondo_request_query(rondo_request_t request) {
-  return guarded("rondo_request_query", nullptr, [&]() -> Status {
-    RONDO_TRY(check_request(request));
-    return request->requests->query(*request->request);
-  });
-}
-
-rondo_status_t rondo_request_tell(rondo_request_t request, rondo_request_fn fn, void* user) {
-  return guarded("rondo_request_tell", nullptr, [&]() -> Status {
-    RONDO_TRY(check_request(request));
-    if (fn == nullptr) return api::null_argument("fn");
-    request->requests->tell(*request->request, [fn, user](const Status& status) {
-      fn(static_cast<rondo_status_t>(status.code()), status.text().c_str(), user);
-    });
-    return {};
-  });
-}
-
-rondo_status_t rondo_request_free(rondo_request_t request) {
-  if (request == nullptr) return RONDO_OK;
-  return guarded("rondo_request_free", nullptr, [&]() -> Status {
-    RONDO_TRY(check_request(request));
-    *request = {};
-    HandlePool<rondo_request>::get().give_back(request);
-    return {};
   });
 }

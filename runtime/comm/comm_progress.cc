@@ -77,11 +77,10 @@ void CommProgress::note_progress() {
 }
 
 /// The next call of this communicator; null if there is none left.
-const Call* CommProgress::next_call() {
+const GroupOp* CommProgress::next_call() {
   while (next_ != ops_.size()) {
     const GroupOp& op = ops_[next_++];
-    if (const Call* call = std::get_if<Call>(&op.what); call && op.communicator == &communicator_)
-      return call;
+    if (std::holds_alternative<Call>(op.what) && op.communicator == &communicator_) return &op;
   }
   return nullptr;
 }
@@ -102,9 +101,10 @@ void CommProgress::take_up(const Result<Task*>& started) {
 Progress CommProgress::advance_calls() {
   for (;;) {
     if (call_ == nullptr) {
-      const Call* const next = has_failed() ? nullptr : next_call();
+      const GroupOp* const next = has_failed() ? nullptr : next_call();
       if (next == nullptr) return has_failed() ? failing() : Progress::Done;
-      take_up(communicator_.prepare(*next));
+      const Call& call = std::get<Call>(next->what);
+      take_up(next->plan != nullptr ? communicator_.start(*next->plan, call) : communicator_.prepare(call));
       continue;
     }
     const Progress progress = call_->advance();

@@ -43,7 +43,7 @@ class CommProgress {
   void add(const Call&, const CallPlace&) {}  // next_call() finds it in its turn
   template <typename Request>
   void add(const std::shared_ptr<Request>& request, const CallPlace& place);
-  const Call* next_call();
+  const GroupOp* next_call();
   Progress advance_calls();
   void refuse(const Status& why);
   Progress fail(const Status& cause);

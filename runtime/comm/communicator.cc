@@ -134,6 +134,7 @@ Communicator::Communicator(MembershipPtr membership, Options options, const Conn
       messages_(rank(), size(),
                 [this](int source, int destination) { return connections_.messages(source, destination); }),
       requests_(std::make_shared<Requests>()),
+      started_calls_(std::make_shared<Requests>()),
       cause_search_(std::make_unique<CauseSearch>(membership_)) {}
 
 ConnectionParams Communicator::gpu_params() const {
@@ -169,6 +170,8 @@ Result<std::unique_ptr<Communicator>> Communicator::make(std::shared_ptr<Session
 Communicator::~Communicator() {
   drain();  // a queue's thread may still run a call, which may still fail
   requests_->close();
+  started_calls_->close();
+  kept_plans_.clear();
   plan_of_one_call_.reset();
   plans_ = {};
   executors_.clear();
@@ -230,12 +233,28 @@ Result<Task*> Communicator::prepare(const Call& call) {
   if (plan == nullptr) {
     RONDO_TRY_ASSIGN(plan, make_plan(call));
   }
-  if (!plan->serves(call.send, call.recv))
-    return error(ErrorKind::NeedsOutput,
-                 "{} by {}: it needs an output apart from the input, not a call in place",
-                 collective_name(call.kind), plan->name());
-  Task* const task = start(*plan, {call.send, call.recv, call.place});
-  return task != nullptr ? Result<Task*>(task) : plan->failure();
+  RONDO_TRY(check_serves(*plan, call));
+  return start(*plan, call);
+}
+
+Result<Task*> Communicator::start(Plan& plan, const Call& call) {
+  Task* const task = start(plan, {call.send, call.recv, call.place});
+  return task != nullptr ? Result<Task*>(task) : plan.failure();
+}
+
+Status Communicator::check_serves(const Plan& plan, const Call& call) {
+  if (plan.serves(call.send, call.recv)) return {};
+  return error(ErrorKind::NeedsOutput,
+               "{} by {}: it needs an output apart from the input, not a call in place",
+               collective_name(call.kind), plan.name());
+}
+
+Result<Plan*> Communicator::keep_plan(const Call& call, std::weak_ptr<const void> user) {
+  std::erase_if(kept_plans_, [](const KeptPlan& kept) { return kept.user.expired(); });
+  RONDO_TRY_ASSIGN(auto made, new_plan(call));
+  RONDO_TRY(check_serves(*made, call));
+  kept_plans_.push_back({std::move(user), std::move(made)});
+  return kept_plans_.back().plan.get();
 }
 
 Status Communicator::check_needs(const Candidate& chosen, const Call& call) const {
@@ -246,7 +265,7 @@ Status Communicator::check_needs(const Candidate& chosen, const Call& call) cons
                collective_name(call.kind), chosen.algorithm->name, chosen.algorithm->slots, slots);
 }
 
-Result<Plan*> Communicator::make_plan(const Call& call) {
+Result<std::unique_ptr<Plan>> Communicator::new_plan(const Call& call) {
   if (call.place.on_gpu) RONDO_TRY(gpu_calls_->no_calls());
   const Shape shape = links_.shape(call);
   RONDO_TRY_ASSIGN(const Candidate chosen, options_.selector.select(call, shape, executors_));
@@ -254,6 +273,11 @@ Result<Plan*> Communicator::make_plan(const Call& call) {
   RONDO_TRY_ASSIGN(auto made, chosen.executor->prepare(call, chosen.algorithm));
   if (chosen.algorithm != nullptr) made->set_hash(options_.selector.marked(made->signature().plan));
   if (chosen.algorithm != nullptr && !chosen.algorithm->in_place) made->forbid_in_place();
+  return made;
+}
+
+Result<Plan*> Communicator::make_plan(const Call& call) {
+  RONDO_TRY_ASSIGN(auto made, new_plan(call));
   if (is_like_others(call)) return plans_.keep(PlanKey::of(call), std::move(made));
   plan_of_one_call_ = std::move(made);
   return plan_of_one_call_.get();

@@ -110,7 +110,8 @@ Status Communicator::complete_calls() {
   };
   wait_until(are_begun, Deadline::in_ms(kConnecting_ms));
   unsent_ = requests_->close();  // after drain(): the queues' calls are over
-  cause_search_->end();          // of a request's connection
+  started_calls_->close();
+  cause_search_->end();  // of a request's connection
   return gpu_calls_->finish();
 }
 

@@ -9,6 +9,7 @@
 #include "comm/queue.h"
 #include "message_trace.h"
 #include "progress_engine.h"
+#include "turn.h"
 
 namespace rondo {
 namespace {
@@ -16,13 +17,7 @@ namespace {
 // Read by every call: the initial-exec model avoids __tls_get_addr().
 #define RONDO_GROUP_STATE __attribute__((tls_model("initial-exec"))) constinit thread_local
 RONDO_GROUP_STATE int group_depth = 0;
-RONDO_GROUP_STATE struct Collected* this_threads = nullptr;
-
-struct Collected {
-  std::vector<GroupOp> ops;
-  std::vector<UserMessage> messages;  // only while the group has no other ops
-  Status refusal;                     // of the first call that was refused
-};
+RONDO_GROUP_STATE Collected* this_threads = nullptr;
 
 /// Avoids the guard check that each use of a thread_local with a destructor costs.
 Collected& collected() {
@@ -30,11 +25,6 @@ Collected& collected() {
   thread_local Collected first_used;
   return *(this_threads = &first_used);
 }
-
-struct Turn {
-  Communicator* communicator;
-  uint64_t number;
-};
 
 /// Serializes issues: each takes places in several queues and communicators, which must all see issues in the
 /// same order, lest they deadlock.
@@ -52,19 +42,6 @@ void take_turns(std::span<const GroupOp> ops, std::vector<Turn>& turns) noexcept
     if (!has) turns.push_back({communicator, communicator->take_turn()});
   }
 }
-
-/// Bounded: earlier calls end at their deadlines.
-inline void await(const Turn& turn) {
-  const auto has_come = [&] { return turn.communicator->is_turn(turn.number); };
-  if (!has_come()) [[unlikely]]
-    wait_until(has_come);
-}
-
-/// Ends a turn even if an exception was thrown; otherwise later calls would wait forever.
-struct TurnEnd {
-  const Turn& turn;
-  ~TurnEnd() { turn.communicator->end_turn(turn.number); }
-};
 
 struct TurnsEnd {
   std::span<const Turn> turns;
@@ -174,17 +151,26 @@ int UserMessage::peer() const {
   return std::visit([](const auto& one) { return one.peer; }, request);
 }
 
+void GroupOp::finish() const {
+  if (tell != nullptr) tell(*std::get<std::shared_ptr<RecvRequest>>(what), whom);
+}
+
 void UserMessage::finish() const {
   if (tell != nullptr) tell(std::get<RecvRequest>(request), whom);
 }
 
 GroupOp UserMessage::op(Queue* queue, const CallPlace& place) const {
   if (const auto* send = std::get_if<SendRequest>(&request))
-    return {communicator, std::make_shared<SendRequest>(*send), queue, {}, place};
-  auto recv = std::make_shared<RecvRequest>(std::get<RecvRequest>(request));
-  std::function<void()> finish;
-  if (tell != nullptr) finish = [recv, tell = tell, whom = whom] { tell(*recv, whom); };
-  return {communicator, std::move(recv), queue, std::move(finish), place};
+    return {.communicator = communicator,
+            .what = std::make_shared<SendRequest>(*send),
+            .queue = queue,
+            .place = place};
+  return {.communicator = communicator,
+          .what = std::make_shared<RecvRequest>(std::get<RecvRequest>(request)),
+          .queue = queue,
+          .tell = tell,
+          .whom = whom,
+          .place = place};
 }
 
 void group_start() { ++group_depth; }
@@ -197,6 +183,19 @@ Status group_end() {
     return std::exchange(collected(), {}).refusal.within("a call of the group was refused, so none was made");
   if (!collected().messages.empty()) return issue_collected_messages();
   return issue(std::exchange(collected().ops, {}));
+}
+
+Result<Collected> group_take() {
+  if (group_depth == 0)
+    return Status(ErrorKind::GroupUsage,
+                  "rondo_group_prepare() without a rondo_group_start() on this thread");
+  if (group_depth != 1)
+    return Status(ErrorKind::GroupUsage,
+                  "rondo_group_prepare() is not allowed within a group: it would prepare a part of that one");
+  group_depth = 0;
+  Collected taken = std::exchange(collected(), {});
+  if (taken.refusal.ok()) return taken;
+  return taken.refusal.within("a call of the group was refused, so none was prepared");
 }
 
 Status group_cancel() {

@@ -203,6 +203,14 @@ Status run_to_completion(Communicator& communicator, const CallRequest& request)
   return run_started(communicator, started);
 }
 
+Status run_to_completion(Communicator& communicator, const PlannedCall& call) {
+  if (communicator.membership().failed()) return communicator.membership().cause();
+  Task* const task = communicator.start(*call.plan, call.buffers);
+  if (task == nullptr) return run_started(communicator, call.plan->failure());
+  const bool may_be_quick = !call.buffers.place.on_gpu;
+  return may_be_quick && is_quickly_done(communicator, *task) ? Status() : run_started(communicator, task);
+}
+
 bool is_done_at_once(UserMessage& message) {
   PointToPoint& engine = message.communicator->messages();
   const std::lock_guard lock(engine.mutex());
@@ -239,7 +247,7 @@ Status run_to_completion(Communicator& communicator, std::span<UserMessage> mess
 Status run_to_completion(std::span<const GroupOp> ops) try {
   const Status status = run_group(ops);
   for (const GroupOp& op : ops) {
-    if (status.ok() && op.finish) op.finish();
+    if (status.ok()) op.finish();
     trace(op, status);
   }
   return status;

@@ -11,8 +11,16 @@
 
 namespace rondo {
 
+/// A checked call and its plan.
+struct PlannedCall {
+  Plan* plan;
+  CallBuffers buffers;
+};
+
 /// Makes a call and runs it to its end; a refused call is not made.
 Status run_to_completion(Communicator& communicator, const CallRequest& request);
+/// The same for a call whose plan was made for it.
+Status run_to_completion(Communicator& communicator, const PlannedCall& call);
 /// The same for sends and receives.
 Status run_to_completion(Communicator& communicator, std::span<UserMessage> messages);
 /// The first look at one, which completes most short ones; false if it needs run_to_completion().

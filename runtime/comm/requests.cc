@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/requests.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/error_kinds.h"
@@ -8,6 +11,7 @@
 #include "comm/group.h"
 #include "comm_progress.h"
 #include "message_trace.h"
+#include "turn.h"
 
 namespace rondo {
 namespace {
@@ -15,55 +19,112 @@ namespace {
 using Send = std::shared_ptr<SendRequest>;
 using Receive = std::shared_ptr<RecvRequest>;
 
-PendingMessages message_of(const GroupOp& op) {
-  PendingMessages message;
-  if (const Send* const send = std::get_if<Send>(&op.what)) message.sends.add({(*send)->peer, (*send)->tag});
-  if (const Receive* const receive = std::get_if<Receive>(&op.what))
-    message.receives.add({(*receive)->peer, (*receive)->tag});
-  return message;
-}
-
-/// Whether all of it has left, whatever its receiver does.
-bool is_eager_send(const GroupOp& op) {
-  const Send* const send = std::get_if<Send>(&op.what);
-  return send != nullptr && (*send)->eager;
+/// The messages that are not done. Adds to `unsent` the sends among them of which not all has left; an eager
+/// one leaves whatever its receiver does.
+PendingMessages unfinished(std::span<const GroupOp> ops, MessageNotes& unsent) {
+  const std::lock_guard lock(ops.front().communicator->messages().mutex());
+  PendingMessages messages;
+  for (const GroupOp& op : ops) {
+    const Send* const send = std::get_if<Send>(&op.what);
+    if (send != nullptr && !(*send)->done) {
+      messages.sends.add({(*send)->peer, (*send)->tag});
+      if (!(*send)->eager) unsent.add({(*send)->peer, (*send)->tag});
+    }
+    const Receive* const receive = std::get_if<Receive>(&op.what);
+    if (receive != nullptr && !(*receive)->done) messages.receives.add({(*receive)->peer, (*receive)->tag});
+  }
+  return messages;
 }
 
 }  // namespace
 
 class Request {
  public:
-  explicit Request(GroupOp asked)
-      : op_(std::move(asked)),
-        oversubscribed_(op_.communicator->oversubscribed()),
-        progress_(*op_.communicator, {&op_, 1}, streams_) {}
+  explicit Request(GroupOp asked) : own_(std::move(asked)), ops_(&own_, 1) {}
+  explicit Request(std::span<const GroupOp> prepared) : ops_(prepared), over_(true), reported_(true) {}
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
  private:
   friend class Requests;
-  GroupOp op_;
-  bool oversubscribed_;
-  MessageStreams streams_;
-  CommProgress progress_;
-  // Guarded by the mutex of Requests:
-  bool over_ = false;
+
+  Communicator& communicator() const { return *ops_.front().communicator; }
+  /// Nothing but the last line changes more than this object, and that cannot fail.
+  void begin() {
+    streams_.emplace();
+    progress_.emplace(communicator(), ops_, *streams_);
+    over_ = reported_ = false;
+    const auto is_call = [](const GroupOp& op) { return std::holds_alternative<Call>(op.what); };
+    if (std::ranges::any_of(ops_, is_call)) turn_ = Turn{&communicator(), communicator().take_turn()};
+  }
+  bool has_turn() const { return !turn_ || turn_->communicator->is_turn(turn_->number); }
+  bool oversubscribed() const { return !ops_.empty() && communicator().oversubscribed(); }
+
+  GroupOp own_;  // of a request that is not a prepared one
+  std::span<const GroupOp> ops_;
+  std::optional<MessageStreams> streams_;
+  std::optional<CommProgress> progress_;
+  std::optional<Turn> turn_;          // of calls, from the start to the end
+  std::atomic<bool> claimed_{false};  // if it is a prepared one
+  // Written with the mutex of Requests held:
+  std::atomic<bool> over_{false};
+  bool reported_ = false;  // its result was returned or told
   Status status_;
   std::vector<std::function<void(const Status&)>> told_;
 };
 
 std::shared_ptr<Request> Requests::start(GroupOp op) {
   auto request = std::make_shared<Request>(std::move(op));
+  start(request);
+  return request;
+}
+
+std::shared_ptr<Request> Requests::prepare(std::span<const GroupOp> ops) {
+  return std::make_shared<Request>(ops);
+}
+
+Status Requests::claim(Request& request) {
+  if (!request.claimed_.exchange(true, std::memory_order_acquire)) [[likely]]
+    return {};
+  return Status(ErrorKind::RequestUsage,
+                "the prepared calls are under way, or have not been waited for since they were started");
+}
+
+/// Pairs with claim()'s acquire, on whatever thread.
+void Requests::unclaim(Request& request) { request.claimed_.store(false, std::memory_order_release); }
+
+Status Requests::retire(Request& request) {
+  const std::lock_guard lock(mutex_);
+  const bool is_unreported = request.over_ && !request.reported_;
+  if (!request.claimed_.exchange(true) || is_unreported) return {};
+  return Status(ErrorKind::RequestUsage, "the prepared calls are under way: wait for them first");
+}
+
+void Requests::start(const std::shared_ptr<Request>& request) {
   News news;
   {
     const std::lock_guard lock(mutex_);
-    under_way_.push_back(request);
-    advance(news);
-    if (!request->over_ && !thread_.joinable()) start_thread(news);
-    if (!request->over_) changed_.notify_all();
+    begin(request, news);
   }
   spread(news);
-  return request;
+}
+
+void Requests::begin(const std::shared_ptr<Request>& request, News& news) {
+  if (request->ops_.empty()) {
+    request->reported_ = false;
+    end(*request, {}, news);
+    return;
+  }
+  under_way_.push_back(request);
+  try {
+    request->begin();
+  } catch (...) {
+    under_way_.pop_back();
+    throw;
+  }
+  advance(news);
+  if (!request->over_ && !thread_.joinable()) start_thread(news);
+  if (!request->over_) changed_.notify_all();
 }
 
 /// On failure the request fails: without a thread, it would make no progress unless a caller waits.
@@ -75,13 +136,15 @@ void Requests::start_thread(News& news) {
   }
   const auto request = under_way_.back();
   under_way_.pop_back();
-  request->progress_.abandon();
-  end(*request, request->op_.communicator->membership().fail(started.status()), news);
+  request->progress_->abandon();
+  const Status why = request->communicator().membership().fail(started.status());
+  if (request->turn_) await(*request->turn_);  // of calls on queues, which fail too
+  end(*request, why, news);
 }
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  Backoff backoff(request.oversubscribed_, [&](int64_t ns) { sleep_for(ns, &request); });
+  Backoff backoff(request.oversubscribed(), [&](int64_t ns) { sleep_for(ns, &request); });
   News news;
   std::unique_lock lock(mutex_);
   ++waiting_;
@@ -96,29 +159,38 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     if (is_time) look(&request);
     if (is_time && timeout_ms != 0 && deadline.passed()) break;
   }
-  if (!request.over_) request.progress_.hide_messages();
+  if (request.over_)
+    report(request);
+  else
+    request.progress_->hide_messages();
   if (--waiting_ == 0 && !under_way_.empty()) changed_.notify_all();
-  const Status status =
-      request.over_ ? request.status_ : Status(Code::InProgress, "the message is not complete yet");
+  const Status status = request.over_ ? request.status_ : Status(Code::InProgress, "it is not complete yet");
   lock.unlock();
   spread(news);
   return status;
 }
 
 Status Requests::query(Request& request) {
+  // Without the mutex, which a thread holds as long as calls move.
+  if (!request.over_) return Status(Code::InProgress, "it is not complete yet");
   const std::lock_guard lock(mutex_);
-  return request.over_ ? request.status_ : Status(Code::InProgress, "the message is not complete yet");
+  if (!request.over_) return Status(Code::InProgress, "it was started again");
+  report(request);
+  return request.status_;
 }
 
 void Requests::tell(Request& request, Told told) {
+  Status status;
   {
     const std::lock_guard lock(mutex_);
     if (!request.over_) {
       request.told_.push_back(std::move(told));
       return;
     }
+    report(request);
+    status = request.status_;
   }
-  told(request.status_);
+  told(status);
 }
 
 MessageNotes Requests::close() {
@@ -128,14 +200,12 @@ MessageNotes Requests::close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
     for (const auto& request : std::exchange(under_way_, {})) {
-      const PendingMessages message = message_of(request->op_);
       const Status why =
           error(ErrorKind::MessageUnfinished, "the communicator ended before the message was complete: {}",
-                describe(message));
-      request->progress_.abandon();
-      request->progress_.hide_messages();
-      if (message.sends.count != 0 && !is_eager_send(request->op_)) unsent.add(message.sends.kept[0]);
-      end(*request, request->op_.communicator->membership().recorder().named(why), news);
+                describe(unfinished(request->ops_, unsent)));
+      request->progress_->abandon();
+      request->progress_->hide_messages();
+      end(*request, request->communicator().membership().recorder().named(why), news);
     }
     changed_.notify_all();
     // Sleepers use what is about to go away; each sleep is short.
@@ -151,27 +221,42 @@ bool Requests::advance(News& news) {
   bool moved = false;
   for (auto at = under_way_.begin(); at != under_way_.end();) {
     Request& request = **at;
-    if (!request.progress_.over()) moved = request.progress_.advance() != Progress::Stuck || moved;
-    if (!request.progress_.over()) {
+    if (!request.has_turn()) {
       ++at;
       continue;
     }
-    if (request.progress_.status().ok() && request.op_.finish) request.op_.finish();
-    end(request, request.progress_.status(), news);
+    CommProgress& progress = *request.progress_;
+    if (!progress.over()) moved = progress.advance() != Progress::Stuck || moved;
+    if (!progress.over()) {
+      ++at;
+      continue;
+    }
+    if (progress.status().ok())
+      for (const GroupOp& op : request.ops_) op.finish();
+    const auto ended = *at;  // a prepared one may be started again, and freed, as soon as its result is told
     at = under_way_.erase(at);
+    end(*ended, ended->progress_->status(), news);
   }
   return moved;
 }
 
 void Requests::look(const Request* awaited) {
-  for (const auto& request : under_way_) request->progress_.look(request.get() == awaited);
+  for (const auto& request : under_way_)
+    if (request->has_turn()) request->progress_->look(request.get() == awaited);
 }
 
 void Requests::end(Request& request, const Status& status, News& news) {
-  request.over_ = true;
   request.status_ = status;
-  trace(request.op_, status);
+  for (const GroupOp& op : request.ops_) trace(op, status);
+  if (!request.told_.empty()) report(request);
   for (Told& told : std::exchange(request.told_, {})) news.emplace_back(std::move(told), status);
+  request.over_ = true;
+  if (const auto turn = std::exchange(request.turn_, {})) turn->communicator->end_turn(turn->number);
+}
+
+/// A prepared request may be started again once its result has been returned or told.
+void Requests::report(Request& request) {
+  if (!std::exchange(request.reported_, true)) unclaim(request);
 }
 
 void Requests::spread(const News& news) {
@@ -184,7 +269,7 @@ void Requests::sleep_for(int64_t ns, Request* request) {
   if (under_way_.empty()) return;
   Request& awaited_for = request != nullptr ? *request : *under_way_.front();
   if (awaited_for.over_) return;
-  const Awaited awaited = awaited_for.progress_.awaited();
+  const Awaited awaited = awaited_for.has_turn() ? awaited_for.progress_->awaited() : Awaited();
   ++sleeping_;
   lock.unlock();
   park(awaited, ns);

@@ -52,6 +52,24 @@ Result<void> check_messages(const Communicator& comm) {
   return got == left && got_later == left ? Result<void>() : wrong("a message");
 }
 
+Result<void> check_prepared(const Communicator& comm) {
+  const int right = (comm.rank() + 1) % comm.size(), left = (comm.rank() + comm.size() - 1) % comm.size();
+  int own = comm.rank(), got = -1;
+  const auto ring = Group::prepare([&]() -> Result<void> {
+    if (auto result = comm.send(own, right); !result) return result;
+    return comm.recv(got, left);
+  });
+  if (!ring) return ring.error();
+  for (int step = 0; step < 4; ++step) {
+    own = comm.rank() + step;
+    if (auto result = step % 2 == 0 ? ring->start() : ring->run(); !result) return result;
+    if (auto result = ring->wait(); !result) return result;
+    if (got != left + step) return wrong("a prepared message");
+  }
+  const auto refused = Group::prepare([&] { return comm.send(own, comm.size()); });
+  return !refused && refused.error().code() == Code::invalid_argument ? Result<void>() : wrong("an error");
+}
+
 Result<void> check_queue_and_memory(const Communicator& comm) {
   auto queue = Queue::create();
   auto event = Event::create();
@@ -87,7 +105,8 @@ Result<void> check_errors(const Communicator& comm) {
 Result<void> run() {
   auto comm = Communicator::init();
   if (!comm) return comm.error();
-  for (const auto part : {check_collectives, check_messages, check_queue_and_memory, check_errors})
+  for (const auto part :
+       {check_collectives, check_messages, check_prepared, check_queue_and_memory, check_errors})
     if (auto result = part(*comm); !result) return result;
   auto half = comm->split(comm->rank() % 2, 0);
   if (!half) return half.error();
@@ -100,6 +119,7 @@ Result<void> run() {
 // Members of templates are compiled only if something uses them.
 template class rondo::BasicCalls<rondo::Returning>;
 template class rondo::BasicCommunicator<rondo::Returning>;
+template class rondo::BasicPrepared<rondo::Returning>;
 template class rondo::BasicRequest<rondo::Returning>;
 template class rondo::BasicGroup<rondo::Returning>;
 template class rondo::BasicQueue<rondo::Returning>;

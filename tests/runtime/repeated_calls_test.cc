@@ -11,6 +11,8 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <thread>
 
 #include "catch.h"
@@ -87,12 +89,39 @@ void require_none(const Counts& made, const std::string& what) {
 constexpr std::array<size_t, 3> kCounts{2, 16, 100};  // of floats
 using Floats = std::array<float, 100>;
 
+/// How a call is made: ordinarily, or prepared by its first use.
+class Repeated {
+ public:
+  using Call = std::function<rondo_status_t(size_t count)>;
+  Repeated(bool prepares, Call call) : prepares_(prepares), call_(std::move(call)) {}
+  ~Repeated() {
+    for (const auto& [count, request] : requests_) rondo_request_free(request);
+  }
+  Repeated(const Repeated&) = delete;
+  Repeated& operator=(const Repeated&) = delete;
+
+  rondo_status_t operator()(size_t count) {
+    if (!prepares_) return call_(count);
+    if (const auto known = requests_.find(count); known != requests_.end())
+      return rondo_request_run(known->second);
+    check(rondo_group_start());
+    check(call_(count));
+    check(rondo_group_prepare(&requests_[count]));
+    return rondo_request_run(requests_[count]);
+  }
+
+ private:
+  bool prepares_;
+  Call call_;
+  std::map<size_t, rondo_request_t> requests_;
+};
+
 /// Broadcasts from rank 0, which never waits: there are more slots than calls.
-void repeat_broadcasts(const Rank& rank, bool system_calls) {
+void repeat_broadcasts(const Rank& rank, bool system_calls, bool prepares) {
   Floats values{};
-  const auto call = [&](size_t count) {
+  Repeated call(prepares, [&](size_t count) {
     return rondo_broadcast(values.data(), values.data(), count, RONDO_FLOAT32, 0, rank.comm, nullptr);
-  };
+  });
   for (const size_t count : kCounts) check(call(count), rank.comm);
   check(rondo_barrier(rank.comm, nullptr), rank.comm);
   if (rank.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until all is there
@@ -109,13 +138,13 @@ void repeat_broadcasts(const Rank& rank, bool system_calls) {
 
 /// All_reduces, measured at the rank that comes last. It has to wake a peer that sleeps already, so only one
 /// of several attempts must do without a system call.
-void repeat_all_reduces(const Rank& rank, bool system_calls) {
+void repeat_all_reduces(const Rank& rank, bool system_calls, bool prepares) {
   constexpr int kAttempts = 20;
   Floats from{};
   Floats to{};
-  const auto call = [&](size_t count) {
+  Repeated call(prepares, [&](size_t count) {
     return rondo_all_reduce(from.data(), to.data(), count, RONDO_FLOAT32, RONDO_SUM, rank.comm, nullptr);
-  };
+  });
   for (const size_t count : kCounts) check(call(count), rank.comm);
   for (const size_t count : kCounts) {
     Counts least{.system_calls = kAttempts};
@@ -135,16 +164,18 @@ void repeat_all_reduces(const Rank& rank, bool system_calls) {
   }
 }
 
-TEST_CASE("a repeated call allocates nothing, takes no lock and makes no system call") {
+TEST_CASE("a repeated call allocates nothing, takes no lock and makes no system call, prepared or not") {
+  const bool prepares = GENERATE(false, true);
   for (const char* executor : {"shm_pull", "connections"}) {
-    INFO(executor);
+    INFO(executor << (prepares ? ", prepared" : ""));
     const std::string algorithm =
         std::string("broadcast=@") + executor + ";all_reduce=one_shot@" + executor + ";barrier=@" + executor;
-    expect_success(run_world({.nranks = 2, .transport = "shm", .algorithm = algorithm}, [](Rank& rank) {
-      const bool system_calls = catch_system_calls();
-      repeat_broadcasts(rank, system_calls);
-      repeat_all_reduces(rank, system_calls);
-    }));
+    expect_success(
+        run_world({.nranks = 2, .transport = "shm", .algorithm = algorithm}, [prepares](Rank& rank) {
+          const bool system_calls = catch_system_calls();
+          repeat_broadcasts(rank, system_calls, prepares);
+          repeat_all_reduces(rank, system_calls, prepares);
+        }));
   }
 }
 

@@ -647,7 +647,7 @@ RONDO_API rondo_status_t rondo_send(const void* buf, size_t count, rondo_type_t 
 RONDO_API rondo_status_t rondo_recv(void* buf, size_t count, rondo_type_t type, int peer, int tag,
                                     rondo_comm_t comm, rondo_stream_t stream, rondo_receipt_t* receipt);
 
-/** A send or receive that was started. */
+/** A send or receive that was started, or prepared calls (rondo_group_prepare()). */
 typedef struct rondo_request* rondo_request_t;
 
 /** Starts a send and returns. Its order among the communicator's messages is fixed by this call; it
@@ -674,7 +674,8 @@ RONDO_API rondo_status_t rondo_isend(const void* buf, size_t count, rondo_type_t
 RONDO_API rondo_status_t rondo_irecv(void* buf, size_t count, rondo_type_t type, int peer, int tag,
                                      rondo_comm_t comm, rondo_receipt_t* receipt, rondo_request_t* request);
 
-/** Waits until the message is complete. Any number of threads may wait at once.
+/** Waits until the message is complete, or the prepared calls as they were started last. Any number of
+ * threads may wait at once.
  * @param request the request
  * @param timeout_ms stops waiting after this time, without affecting the message; 0: waits until it is
  *   complete, which the communicator's own timeout bounds
@@ -700,8 +701,9 @@ typedef void (*rondo_request_fn)(rondo_status_t status, const char* text, void* 
 RONDO_API rondo_status_t rondo_request_tell(rondo_request_t request, rondo_request_fn fn, void* user);
 
 /** Frees a request; NULL is allowed. An incomplete message continues. One still incomplete when its
- * communicator ends fails with ::RONDO_INVALID_USAGE.
- * @param request the request */
+ * communicator ends fails with ::RONDO_INVALID_USAGE. Prepared calls that are under way are not freed.
+ * @param request the request
+ * @return ::RONDO_INVALID_USAGE for prepared calls that are under way: wait for them first */
 RONDO_API rondo_status_t rondo_request_free(rondo_request_t request);
 /** @} */
 
@@ -720,6 +722,56 @@ RONDO_API rondo_status_t rondo_group_end(void);
 
 /** Ends the group and all enclosing groups, and discards their calls: none of them is made. */
 RONDO_API rondo_status_t rondo_group_cancel(void);
+/** @} */
+
+/** @name Prepared calls
+ * What MPI calls persistent: the calls of a group are prepared once, then made any number of times.
+ *
+ *     rondo_request_t halo = NULL;
+ *     rondo_group_start();
+ *     rondo_send(edge, n, RONDO_FLOAT64, right, 0, comm, NULL);
+ *     rondo_recv(halo_points, n, RONDO_FLOAT64, left, 0, comm, NULL, NULL);
+ *     rondo_group_prepare(&halo);
+ *     for (int step = 0; step < steps; ++step) {
+ *       rondo_request_start(halo);
+ *       compute_inner_points();
+ *       rondo_request_wait(halo, 0);
+ *       compute_outer_points();
+ *     }
+ *     rondo_request_free(halo);
+ *
+ * The arguments are checked, algorithms chosen and lengths in arrays copied when the calls are prepared;
+ * buffers and receipts are used each time the calls are made, and must last as long as the request is used.
+ * Each time, the calls behave as if the group were made then: ranks match by the order in which they make
+ * calls, whether these were prepared or not, and a rank may prepare what another one does not. User-defined
+ * types and operations may be destroyed once the calls are prepared.
+ * @{ */
+
+/** Ends the group, as rondo_group_end() does, and prepares its calls instead of making them. They must be on
+ * one communicator and have a NULL stream. A group without calls is allowed. Sends nothing; waits for earlier
+ * calls of the communicator, such as those on queues, if the group has collectives.
+ * @param[out] request to be freed by rondo_request_free(); NULL on failure
+ * @return the status of the first call that was refused. ::RONDO_INVALID_USAGE within another group, which is
+ *   left as it is */
+RONDO_API rondo_status_t rondo_group_prepare(rondo_request_t* request);
+
+/** Starts the prepared calls and returns. They progress in the background, even if no thread waits for them.
+ * The order of messages is fixed by this call, as by rondo_isend(). If there are collectives among the calls,
+ * all of them take their place in the order of the communicator's calls, and later calls on it wait until
+ * they are complete. rondo_request_wait(), rondo_request_query() or rondo_request_tell() says when they are;
+ * they must have done so before the calls are started again. Of a request that was never started, these
+ * report success. This is a call on the communicator: one thread at a time. Not allowed within a group.
+ * @param request from rondo_group_prepare()
+ * @return ::RONDO_INVALID_USAGE if the calls are under way, or after rondo_finalize() or rondo_destroy(); the
+ *   cause, if the communicator has failed */
+RONDO_API rondo_status_t rondo_request_start(rondo_request_t request);
+
+/** Makes the prepared calls on the caller's thread and returns when they are done, as rondo_group_end()
+ * would. Less work than rondo_request_start() and rondo_request_wait(), which hand the calls to another
+ * thread. Otherwise like rondo_request_start().
+ * @param request from rondo_group_prepare()
+ * @return as rondo_group_end(), and as rondo_request_start() */
+RONDO_API rondo_status_t rondo_request_run(rondo_request_t request);
 /** @} */
 
 /** @name Queues and events

@@ -87,6 +87,7 @@
   X(RuleInvalid, 615, InvalidArgument)          \
   X(FileNameInvalid, 616, InvalidArgument)      \
   X(StructSizeUnknown, 617, InvalidArgument)    \
+  X(RequestUsage, 618, InvalidUsage)            \
   /* GPUs */                                    \
   X(BuiltWithoutCuda, 701, Unsupported)         \
   X(NoCudaDriver, 702, Unsupported)             \

@@ -15,7 +15,8 @@ from typing import Any
 
 from rondo._collectives import Collectives, integer
 from rondo._library import OK, UNIQUE_ID_BYTES, Config, UniqueId, check, library
-from rondo._messages import Messages
+from rondo._messages import Messages, free_abandoned
+from rondo._prepared import Prepared
 from rondo._types import Op, c_text, op_code, type_code
 from rondo.errors import InvalidUsage, RondoError, error_of
 
@@ -35,7 +36,7 @@ class Comm(Collectives, Messages):
 
     rank: 0 to size - 1; size: number of ranks; device: number of the rank's CUDA device, -1: none
     """
-    __slots__ = ("rank", "size", "device", "_handle", "_lib", "_busy", "__weakref__")
+    __slots__ = ("rank", "size", "device", "_handle", "_lib", "_busy", "_recorder", "__weakref__")
     rank: int
     size: int
     device: int
@@ -43,6 +44,7 @@ class Comm(Collectives, Messages):
     def __init__(self, handle):
         """Not for users: init() makes communicators."""
         self._handle, self._lib, self._busy = handle, library(), threading.Lock()
+        self._recorder: Prepared | None = None
         self.rank, self.size, self.device = self._queried("rank"), self._queried("size"), self._queried("device")
         _alive.add(self)
 
@@ -102,6 +104,23 @@ class Comm(Collectives, Messages):
         self._run(self._lib.rondo_shrink, self._handle, (c_int * max(1, len(ranks)))(*ranks),
                   _THE_GONE if excluded is None else len(ranks), byref(made), _config(config))
         return Comm(made)
+
+    # Preparing calls.
+
+    def prepare(self) -> Prepared:
+        """For a block in which calls are prepared instead of made: all of them are then made at a time, and as often as
+        wanted, also in the background. Sends and receives in it progress together, so their order does not matter.
+
+            with comm.prepare() as halo:
+                comm.send(edge, right)
+                comm.recv(halo_points, left)
+            for step in range(steps):
+                halo.start()
+                inner_points()
+                halo.wait()         # or halo.run(), without the other two
+        """
+        free_abandoned()
+        return Prepared(self)
 
     # Ending.
 
@@ -222,7 +241,21 @@ class Comm(Collectives, Messages):
         """The view, unless it is in memory of a GPU and the rank has none."""
         if view.device is not None and self.device < 0:
             raise ValueError(f"{name} is in memory of {view.device}, and this rank uses no GPU: {no_gpu()}")
+        if self._recorder is not None:
+            self._recorder._views.append(view)
         return view
+
+    def _keep(self, raw):
+        """Whether the receipt belongs to a receive that is being prepared."""
+        if self._recorder is not None:
+            self._recorder._raws.append(raw)
+        return self._recorder is not None
+
+    def _record(self, recorder):
+        """From now on calls are prepared for this; None: they are made."""
+        if recorder is not None and self._recorder is not None:
+            raise InvalidUsage(f"{self!r} is in a block of prepare() already")
+        self._recorder = recorder
 
 
 def _string(text):

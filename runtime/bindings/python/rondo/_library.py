@@ -81,6 +81,9 @@ _PROTOTYPES = {
     "request_query": _ONE,
     "request_tell": (c_void_p, REQUEST_FN, c_void_p),
     "request_free": _ONE,
+    "group_start": (), "group_cancel": (),
+    "group_prepare": (POINTER(c_void_p),),
+    "request_start": _ONE, "request_run": _ONE,
     "write_flight_file": (c_char_p,),
 }
 

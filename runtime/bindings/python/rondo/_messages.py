@@ -38,6 +38,7 @@ class Messages:
     _handle: c_void_p
     _run: Callable[..., None]
     _usable: Callable[[View, str], View]
+    _keep: Callable[[RawReceipt], bool]
 
     def send(self, array: Array, dest: int, *, tag: int = 0) -> None:
         """Sends a message. May or may not return before it is received: ranks that send to one another start one of the
@@ -49,15 +50,15 @@ class Messages:
         self._run(self._lib.rondo_send, sent.address, sent.count, sent.type, integer(dest, "dest"), integer(tag, "tag"),
                   self._handle, None)
 
-    def recv(self, array: Array, source: int = ANY_SOURCE, *, tag: int = ANY_TAG) -> Receipt:
-        """Receives a message, and returns its Receipt.
+    def recv(self, array: Array, source: int = ANY_SOURCE, *, tag: int = ANY_TAG) -> Receipt | None:
+        """Receives a message, and returns its Receipt; None while calls are prepared, whose `receipts` then have it.
 
         array: room for n elements; source: the rank to receive from, or ANY_SOURCE; tag: the tag, or ANY_TAG
         """
         received, raw = self._usable(written(array, "array"), "array"), RawReceipt()
         self._run(self._lib.rondo_recv, received.address, received.count, received.type, integer(source, "source"),
                   integer(tag, "tag"), self._handle, None, byref(raw))
-        return _receipt_of(raw)
+        return None if self._keep(raw) else receipt_of(raw)
 
     def isend(self, array: Array, dest: int, *, tag: int = 0) -> Request:
         """Starts a send and returns its Request. The message progresses in the background. The array must not be
@@ -73,14 +74,53 @@ class Messages:
                              RawReceipt())
 
     def _started(self, function, view, peer, tag, raw):
-        _free_abandoned()
+        free_abandoned()
         handle = c_void_p()
         receipt = () if raw is None else (byref(raw),)
         self._run(function, view.address, view.count, view.type, peer, tag, self._handle, *receipt, byref(handle))
         return Request(handle, view, raw)
 
 
-class Request:
+class Pending:
+    """What has been started, and completes by itself."""
+    __slots__ = ()
+    _handle: c_void_p | None
+    _complete_or: Callable[[int], bool]
+    _result: Callable[[], Receipt | None]
+
+    def test(self) -> bool:
+        """Whether it is complete. Raises RondoError if it has failed."""
+        raise NotImplementedError
+
+    def wait(self, timeout: float | None = None) -> Receipt | None:
+        """Waits until it is complete; returns the Receipt of a receive, and otherwise None.
+
+        timeout: seconds; None: until it is complete, which the communicator's timeout bounds
+        Raises TimeoutError after that time, without affecting it, and RondoError if it has failed.
+        """
+        if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):
+            raise ValueError(f"timeout is {timeout!r}: it must be a number of seconds, at least 0, or None")
+        left_ms = None if timeout is None else round(min(timeout, MAX_S) * 1000)
+        while not self.test():
+            if left_ms is not None and left_ms <= 0:
+                raise TimeoutError(f"{self!r} is not complete after {timeout} s; it continues, and can be waited "
+                                   "for again")
+            now_ms = SLICE_MS if left_ms is None else min(SLICE_MS, left_ms)
+            self._complete_or(library().rondo_request_wait(self._handle, now_ms))
+            left_ms = None if left_ms is None else left_ms - now_ms
+        return self._result()
+
+    def __await__(self) -> Generator[Any, None, Receipt | None]:
+        if not self.test():
+            loop = asyncio.get_running_loop()
+            future = loop.create_future()
+            _tell(self._handle, loop, future)
+            yield from future
+            self.test()
+        return self._result()
+
+
+class Request(Pending):
     """A send or receive that was started. Any thread may use it, and `await request` waits without blocking asyncio's
     loop. A request that is dropped does not end its message, and keeps the array's memory until that is complete."""
     __slots__ = ("_handle", "_view", "_raw", "_failure", "_complete", "__weakref__")
@@ -98,35 +138,8 @@ class Request:
         """Whether the message is complete. Raises RondoError if it has failed."""
         return self._complete_or(library().rondo_request_query(self._handle)) if not self._complete else self._checked()
 
-    def wait(self, timeout: float | None = None) -> Receipt | None:
-        """Waits until the message is complete; returns the Receipt of a receive, and None for a send.
-
-        timeout: seconds; None: until the message is complete, which the communicator's timeout bounds
-        Raises TimeoutError after that time, without affecting the message, and RondoError if it has failed.
-        """
-        if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):
-            raise ValueError(f"timeout is {timeout!r}: it must be a number of seconds, at least 0, or None")
-        left_ms = None if timeout is None else round(min(timeout, MAX_S) * 1000)
-        while not self.test():
-            if left_ms is not None and left_ms <= 0:
-                raise TimeoutError(f"the message is not complete after {timeout} s; it continues, and can be waited "
-                                   "for again")
-            now_ms = SLICE_MS if left_ms is None else min(SLICE_MS, left_ms)
-            self._complete_or(library().rondo_request_wait(self._handle, now_ms))
-            left_ms = None if left_ms is None else left_ms - now_ms
-        return self._result()
-
-    def __await__(self) -> Generator[Any, None, Receipt | None]:
-        if not self.test():
-            loop = asyncio.get_running_loop()
-            future = loop.create_future()
-            _tell(self._handle, loop, future)
-            yield from future
-            self.test()
-        return self._result()
-
     def __del__(self):
-        _abandoned.append((self._handle, self._view, self._raw))  # the view is None once the message is complete
+        abandon(self._handle, self._view, self._raw)  # the view is None once the message is complete
 
     def _complete_or(self, status):
         """Notes what the library says; returns whether the message is complete."""
@@ -143,19 +156,26 @@ class Request:
         return True
 
     def _result(self):
-        return None if self._raw is None else _receipt_of(self._raw)
+        return None if self._raw is None else receipt_of(self._raw)
 
 
-def _receipt_of(raw):
+def receipt_of(raw: RawReceipt) -> Receipt:
+    """What the library has written there."""
     return Receipt(raw.source, raw.tag, raw.count)
 
 
 # Handles of requests that are gone, with what their messages use until they are complete. Freed by later calls.
-_abandoned: list[tuple[c_void_p, View | None, RawReceipt | None]] = []
+_abandoned: list[tuple[c_void_p, Any, Any]] = []
 _freeing = threading.Lock()
 
 
-def _free_abandoned():
+def abandon(handle: c_void_p, *used: Any) -> None:
+    """For a request that is going. used: by its messages, until they are complete"""
+    _abandoned.append((handle, *used))
+
+
+def free_abandoned() -> None:
+    """Frees those that are complete."""
     if not _abandoned or not _freeing.acquire(blocking=False):
         return
     try:

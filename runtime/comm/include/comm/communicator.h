@@ -94,11 +94,18 @@ class Communicator {
   bool is_host_only() const;
   /// Numbers a call, records it, and prepares it to run: see Plan::start().
   Task* start(Plan& plan, const CallBuffers& buffers);
-  /// The same for a checked call, making its plan if there is none.
+  /// The same for the checked call for which the plan was made.
+  Result<Task*> start(Plan& plan, const Call& call);
+  /// The same, making its plan if there is none.
   Result<Task*> prepare(const Call& call);
+  /// Makes a plan for this call alone, which is kept until `user` or the communicator is gone. To be called
+  /// in a turn.
+  Result<Plan*> keep_plan(const Call& call, std::weak_ptr<const void> user);
   PointToPoint& messages() { return messages_; }
   /// Sends and receives that no caller has waited for yet. Any thread.
   const std::shared_ptr<Requests>& requests() const { return requests_; }
+  /// The same of prepared calls that include collectives: apart, as these may keep a thread busy.
+  const std::shared_ptr<Requests>& started_calls() const { return started_calls_; }
   GpuCalls& gpu_calls() { return *gpu_calls_; }
   ConnectionTable& connections() { return connections_; }
   const LinkModel& links() const { return links_; }
@@ -155,7 +162,9 @@ class Communicator {
   Status make_executors(const CommTopology& topology);
   /// Whether connections have what the algorithm needs.
   Status check_needs(const Candidate& chosen, const Call& call) const;
+  Result<std::unique_ptr<Plan>> new_plan(const Call& call);
   Result<Plan*> make_plan(const Call& call);
+  static Status check_serves(const Plan& plan, const Call& call);
   Status complete_calls();
   Status leave_session();
   Status check_nothing_left() const;
@@ -171,8 +180,14 @@ class Communicator {
   std::vector<Executor> executors_;
   PlanCache plans_;
   std::unique_ptr<Plan> plan_of_one_call_;  // the latest _v form's, or internal call's
+  struct KeptPlan {
+    std::weak_ptr<const void> user;
+    std::unique_ptr<Plan> plan;
+  };
+  std::vector<KeptPlan> kept_plans_;
   PointToPoint messages_;
   std::shared_ptr<Requests> requests_;
+  std::shared_ptr<Requests> started_calls_;
   Registrations registrations_;
   std::atomic<bool> is_diagnosing_{false};
   const std::unique_ptr<CauseSearch> cause_search_;

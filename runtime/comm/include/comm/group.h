@@ -4,10 +4,10 @@
 // they name. A group belongs to its thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "call/check.h"
 #include "comm/communicator.h"
@@ -17,23 +17,29 @@ namespace rondo {
 
 class Queue;
 
+/// Tells a receive's caller what has arrived.
+using TellReceived = void (*)(const RecvRequest& got, void* whom);
+
 /// A call or message as a group or queue keeps it until it is issued.
 struct GroupOp {
   Communicator* communicator = nullptr;
   std::variant<Call, std::shared_ptr<SendRequest>, std::shared_ptr<RecvRequest>> what;
-  Queue* queue = nullptr;        // the requested queue; null: the caller's thread
-  std::function<void()> finish;  // called on success; may be empty
-  CallPlace place = {};          // for sends and receives
+  Queue* queue = nullptr;       // the requested queue; null: the caller's thread
+  TellReceived tell = nullptr;  // called when a receive is done; may be null
+  void* whom = nullptr;
+  CallPlace place = {};  // for sends and receives
+  Plan* plan = nullptr;  // for a call: one that was made for it; null: it is looked up, or made
+
+  /// To be called on success.
+  void finish() const;
 };
 
 /// A send or receive of host memory. Most short ones are done at once and without allocating a request
 /// (MessagesAtOnce); the rest continue as GroupOps.
 struct UserMessage {
-  using Tell = void (*)(const RecvRequest& got, void* whom);
-
   Communicator* communicator = nullptr;
   std::variant<SendRequest, RecvRequest> request;
-  Tell tell = nullptr;  // called when a receive is done; may be null
+  TellReceived tell = nullptr;  // called when a receive is done; may be null
   void* whom = nullptr;
 
   bool is_done() const;
@@ -49,6 +55,15 @@ void group_start();
 /// Closing the outermost level issues the collected calls or, if a call was refused, returns the first
 /// refusal and issues nothing. InvalidUsage without a group.
 Status group_end();
+/// What a group has collected.
+struct Collected {
+  std::vector<GroupOp> ops;
+  std::vector<UserMessage> messages;  // only while the group has no other ops
+  Status refusal;                     // of the first call that was refused
+};
+/// Closes the only level of this thread's group and returns the calls, or the first refusal. InvalidUsage
+/// without a group, and within another one, which stays as it is.
+Result<Collected> group_take();
 /// Records that a call was refused, if this thread has a group.
 void note_refusal(Status why);
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <rondo/cxx/error.hpp>
+#include <rondo/cxx/prepared.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -38,7 +39,14 @@ class [[nodiscard]] BasicGroup {
   /// none of them is made.
   template <std::invocable F>
   static Outcome<void> run(F&& calls) {
-    return Errors::outcome(collected(std::forward<F>(calls)));
+    return Errors::outcome(collected(std::forward<F>(calls), &BasicGroup::ended));
+  }
+  /// Prepares the calls that `calls` makes as a group, of one communicator and on no stream, to be made
+  /// later, any number of times. If it throws, or returns a Result<void> that is an error, there is nothing
+  /// to be made.
+  template <std::invocable F>
+  static Outcome<BasicPrepared<Errors>> prepare(F&& calls) {
+    return Errors::outcome(collected(std::forward<F>(calls), &BasicGroup::prepared));
   }
 
   /// Takes over another's group.
@@ -54,6 +62,8 @@ class [[nodiscard]] BasicGroup {
   /// Ends the group; the outermost end runs the calls and reports the first error of one. Those without a
   /// queue are done when it returns.
   Outcome<void> end() { return Errors::outcome(ended()); }
+  /// Ends the group and prepares its calls instead of making them. Not of a group within another one.
+  Outcome<BasicPrepared<Errors>> prepare() { return Errors::outcome(prepared()); }
   /// Ends the group and all that enclose it, without making any of their calls.
   Outcome<void> cancel() {
     open_ = false;
@@ -68,17 +78,26 @@ class [[nodiscard]] BasicGroup {
     return detail::checked(rondo_group_end());
   }
 
-  template <typename F>
-  static Result<void> collected(F&& calls) {
-    if (Result<void> result = detail::checked(rondo_group_start()); !result) return result;
+  /// Without success the group stays open if it is within another one, so that both are cancelled.
+  Result<BasicPrepared<Errors>> prepared() {
+    rondo_request_t request = nullptr;
+    const rondo_status_t status = rondo_group_prepare(&request);
+    if (status == RONDO_OK) open_ = false;
+    return detail::made(status, BasicPrepared<Errors>(request));
+  }
+
+  /// What `end` makes of the calls.
+  template <typename F, typename T>
+  static Result<T> collected(F&& calls, Result<T> (BasicGroup::*end)()) {
+    if (Result<void> result = detail::checked(rondo_group_start()); !result) return result.error();
     BasicGroup group;
     group.open_ = true;
     if constexpr (std::same_as<std::invoke_result_t<F>, Result<void>>) {
-      if (Result<void> result = std::forward<F>(calls)(); !result) return result;
+      if (Result<void> result = std::forward<F>(calls)(); !result) return result.error();
     } else {
       std::forward<F>(calls)();
     }
-    return group.ended();
+    return (group.*end)();
   }
 
   bool open_ = false;
