@@ -19,12 +19,14 @@ Status check_request(rondo_request_t request) {
   return {};
 }
 
-Result<Prepared*> prepared_of(rondo_request_t request) {
+Status why_not_prepared(rondo_request_t request) {
   RONDO_TRY(check_request(request));
-  if (request->prepared == nullptr)
-    return Status(ErrorKind::RequestUsage,
-                  "request is not one from rondo_group_prepare(): its message was started when it was made");
-  return request->prepared.get();
+  return Status(ErrorKind::RequestUsage,
+                "request is not one from rondo_group_prepare(): its message was started when it was made");
+}
+
+bool is_prepared(rondo_request_t request) {
+  return request != nullptr && request->mark == api::kRequestMark && request->prepared != nullptr;
 }
 
 }  // namespace
@@ -80,14 +82,12 @@ rondo_status_t rondo_group_prepare(rondo_request_t* request) {
 
 rondo_status_t rondo_request_start(rondo_request_t request) {
   return guarded_for_thread("rondo_request_start", [&]() -> Status {
-    RONDO_TRY_ASSIGN(Prepared * prepared, prepared_of(request));
-    return prepared->start();
+    return is_prepared(request) ? request->prepared->start() : why_not_prepared(request);
   });
 }
 
 rondo_status_t rondo_request_run(rondo_request_t request) {
   return guarded_for_thread("rondo_request_run", [&]() -> Status {
-    RONDO_TRY_ASSIGN(Prepared * prepared, prepared_of(request));
-    return prepared->run();
+    return is_prepared(request) ? request->prepared->run() : why_not_prepared(request);
   });
 }

@@ -92,6 +92,7 @@ Status Prepared::plan(const std::shared_ptr<const void>& self) {
   for (GroupOp& op : ops_) {
     if (const Call* const call = std::get_if<Call>(&op.what)) {
       RONDO_TRY_ASSIGN(op.plan, communicator_->keep_plan(*call, self));
+      if (ops_.size() == 1) only_call_ = PlannedCall{op.plan, {call->send, call->recv, call->place}};
     }
   }
   return {};
@@ -118,7 +119,7 @@ Status Prepared::why_not() const {
 
 Status Prepared::out_of_memory_failure() {
   Requests::unclaim(*request_);
-  return membership_->fail(out_of_memory());
+  return membership_ != nullptr ? membership_->fail(out_of_memory()) : out_of_memory();
 }
 
 /// The messages as they are at a start.
@@ -135,10 +136,7 @@ Status Prepared::run_now() {
   const Turn turn{communicator_, communicator_->take_turn()};
   const TurnEnd end{turn};
   await(turn);
-  if (const GroupOp& first = ops_.front(); ops_.size() == 1 && first.plan != nullptr) {
-    const Call& call = std::get<Call>(first.what);
-    return run_to_completion(*communicator_, PlannedCall{first.plan, {call.send, call.recv, call.place}});
-  }
+  if (only_call_.plan != nullptr) return run_to_completion(*communicator_, only_call_);
   if (!is_plain_) {
     renew();
     return run_to_completion(ops_);

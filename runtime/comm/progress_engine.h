@@ -11,12 +11,6 @@
 
 namespace rondo {
 
-/// A checked call and its plan.
-struct PlannedCall {
-  Plan* plan;
-  CallBuffers buffers;
-};
-
 /// Makes a call and runs it to its end; a refused call is not made.
 Status run_to_completion(Communicator& communicator, const CallRequest& request);
 /// The same for a call whose plan was made for it.

@@ -114,7 +114,7 @@ class Messages(unittest.TestCase):
                 comm.barrier()
                 until = time.monotonic() + 20
                 while _messages._abandoned and time.monotonic() < until:
-                    _messages._free_abandoned()
+                    _messages.free_abandoned()
                 self.assertEqual(_messages._abandoned, [])
                 return len(others)
             comm.barrier()

@@ -378,9 +378,9 @@ TEST_CASE("an abort ends what was started, and starting and running fail from th
     const Request sum = prepare([&] { sum_one(value, rank.comm); });
     const Request receive = prepare([&] { recv_one(got, 1 - rank.rank, rank.comm); });
     check(rondo_request_start(receive.get()), rank.comm);
-    if (rank.rank == 0) check(rondo_request_start(sum.get()), rank.comm);
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
     if (rank.rank == 1) check(rondo_abort(rank.comm));
-    if (rank.rank == 0) check_fails(rondo_request_wait(sum.get(), 0), RONDO_ABORTED, {"rondo_abort"});
+    if (rank.rank == 0) check_fails(outcome_of(sum, true), RONDO_ABORTED, {"rondo_abort"});
     check_fails(rondo_request_wait(receive.get(), 0), RONDO_ABORTED, {"rondo_abort"});
     check_fails(rondo_request_start(receive.get()), RONDO_ABORTED, {"rondo_abort"}, rank.comm);
     check_fails(rondo_request_run(sum.get()), RONDO_ABORTED, {"rondo_abort"}, rank.comm);
@@ -394,15 +394,17 @@ TEST_CASE("an abort ends what was started, and starting and running fail from th
 TEST_CASE("after a shrink the calls are prepared anew, and the old ones tell why they fail") {
   expect_success(run_world({.nranks = 3, .threads = true}, [](Rank& rank) {
     int value = 1;
-    const Request old = prepare([&] { sum_one(value, rank.comm); });
+    const Child child(rank);
+    const Request old = prepare([&] { sum_one(value, child.rank.comm); });
     make(old, false);
     const int excluded = 2;
+    if (rank.rank == excluded) check(rondo_abort(child.rank.comm));
+    check_fails(outcome_of(old, rank.rank == 0), RONDO_ABORTED, {});
     if (rank.rank == excluded) return;
-    check(rondo_abort(rank.comm));
     Owned rest;
-    check(rondo_shrink(rank.comm, &excluded, 1, rest.out(), nullptr), rank.comm);
+    check(rondo_shrink(child.rank.comm, &excluded, 1, rest.out(), nullptr), child.rank.comm);
     value = 1;
-    check_fails(rondo_request_start(old.get()), RONDO_ABORTED, {}, rank.comm);
+    check_fails(rondo_request_start(old.get()), RONDO_ABORTED, {}, child.rank.comm);
     const Request anew = prepare([&] { sum_one(value, rest.get()); });
     for (int n = 0; n < 3; ++n) make(anew, n % 2 == 0);
     require(value == 8, "wrong sum");

@@ -34,6 +34,12 @@ struct GroupOp {
   void finish() const;
 };
 
+/// A checked call and its plan.
+struct PlannedCall {
+  Plan* plan = nullptr;
+  CallBuffers buffers;
+};
+
 /// A send or receive of host memory. Most short ones are done at once and without allocating a request
 /// (MessagesAtOnce); the rest continue as GroupOps.
 struct UserMessage {

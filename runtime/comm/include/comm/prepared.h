@@ -45,6 +45,7 @@ class Prepared {
   std::vector<GroupOp> ops_;
   std::vector<UserMessage> messages_;  // those of ops_, as requested, in their order
   std::vector<UserMessage> copies_;    // of messages_, for run()
+  PlannedCall only_call_;              // if there is nothing else
   bool has_calls_ = false;
   bool is_plain_ = false;  // messages between host memories and nothing else
   Communicator* communicator_ = nullptr;
