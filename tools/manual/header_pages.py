@@ -18,9 +18,12 @@ def words(text):
 
 
 def paragraphs(text):
-    """A comment's text; lines that begin with '- ' are items of a list."""
+    """A comment's text; lines that begin with '- ' are items of a list, and those of an indented paragraph are code."""
     lines = []
     for paragraph in re.split(r"\n\n", text):
+        if paragraph.startswith("    "):
+            lines += [".PP", ".nf", words(paragraph), ".fi"]
+            continue
         for item in re.split(r"\n(?=- )", paragraph):
             if item.startswith("- "):
                 lines += [".IP \\(bu 2", words(re.sub(r"\n +", "\n", item[2:]))]

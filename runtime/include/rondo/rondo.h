@@ -732,7 +732,7 @@ RONDO_API rondo_status_t rondo_group_cancel(void);
  *     rondo_send(edge, n, RONDO_FLOAT64, right, 0, comm, NULL);
  *     rondo_recv(halo_points, n, RONDO_FLOAT64, left, 0, comm, NULL, NULL);
  *     rondo_group_prepare(&halo);
- *     for (int step = 0; step < steps; ++step) {
+ *     for (int step = 0; step != steps; ++step) {
  *       rondo_request_start(halo);
  *       compute_inner_points();
  *       rondo_request_wait(halo, 0);
