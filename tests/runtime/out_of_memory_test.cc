@@ -115,6 +115,43 @@ TEST_CASE("a call for a queue that runs out of memory holds up no later one") {
       1, [](const Alone&) {}, [](const Alone& alone) { return sum(alone.comm(0), alone.queue(0)); });
 }
 
+/// Opens a group with a call, and a message to the rank itself.
+void collect_call_and_message(const Alone& alone) {
+  static int sent = 1, got = 0;
+  check(rondo_group_start());
+  check(sum(alone.comm(0)));
+  check(rondo_send(&sent, 1, RONDO_INT32, 0, 0, alone.comm(0), nullptr));
+  check(rondo_recv(&got, 1, RONDO_INT32, 0, 0, alone.comm(0), nullptr, nullptr));
+}
+
+TEST_CASE("calls that run out of memory while they are prepared hold up no later one") {
+  fail_each_allocation(0, collect_call_and_message, [](const Alone&) {
+    rondo_request_t request = nullptr;
+    const rondo_status_t status = rondo_group_prepare(&request);
+    until_failure = -1;
+    check(rondo_request_free(request));
+    return status;
+  });
+}
+
+TEST_CASE("prepared calls that run out of memory hold up no later one, started or run") {
+  const bool starts = GENERATE(true, false);
+  fail_each_allocation(
+      1, [](const Alone&) {},
+      [starts](const Alone& alone) {
+        const int failing = std::exchange(until_failure, -1);
+        rondo_request_t request = nullptr;
+        collect_call_and_message(alone);
+        check(rondo_group_prepare(&request));
+        until_failure = failing;
+        rondo_status_t status = starts ? rondo_request_start(request) : rondo_request_run(request);
+        if (status == RONDO_OK) status = rondo_request_wait(request, 0);
+        until_failure = -1;
+        check(rondo_request_free(request));
+        return status;
+      });
+}
+
 TEST_CASE("a duplicate that runs out of memory holds up no later call") {
   fail_each_allocation(
       1, [](const Alone&) {},
