@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several hosts on one machine: network namespaces connected by veth, each with a decoy interface whose address is the
-same on every host. Ranks meet by env:// with a secret, choose the connecting interface, and get the right results.
+"""Ranks on several hosts (network.py) meet by env:// with a secret, choose the connecting interface, and get the right
+results.
 
 usage: check_hosts.py RONDO_PERF PAIRS FIRST_BROADCAST [Hosts | GpuHosts | Fabrics | Plugins], or for a single program
 check_hosts.py RONDO_TOPO Topologies, check_hosts.py RONDO_DOCTOR Doctor. Needs root and ip (iproute2), and exits 77
@@ -17,47 +17,13 @@ import tempfile
 import time
 import unittest
 
+from network import Network, ip, possible
+
 ALONE = sys.argv.pop(1) if sys.argv[-1] in ("Topologies", "Doctor") else None
 PERF, PAIRS, FIRST_BROADCAST = [None] * 3 if ALONE else [sys.argv.pop(1) for _ in range(3)]
-TAG = f"rondo{os.getpid()}"
 TIMEOUT_S = 120
 IN_SHARES = {"all_reduce": "hierarchical_ring", "broadcast": "hierarchical_tree", "reduce": "hierarchical_chain",
              "scan": "hierarchical", "exscan": "hierarchical_doubling", "reduce_scatter": "hierarchical_halving"}
-
-
-def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
-class Network:
-    """A bridge in its own namespace, and `count` namespaces connected to it."""
-
-    def __init__(self, count):
-        self.names = [f"{TAG}h{i}" for i in range(count)]
-        self.bridge = f"{TAG}b"
-
-    def __enter__(self):
-        ip("netns", "add", self.bridge)
-        ip("-n", self.bridge, "link", "add", "br0", "type", "bridge")
-        ip("-n", self.bridge, "link", "set", "br0", "up")
-        for i, name in enumerate(self.names):
-            self.add_host(i, name)
-        return self
-
-    def add_host(self, i, name):
-        ip("netns", "add", name)
-        ip("-n", name, "link", "set", "lo", "up")
-        ip("link", "add", "fabric0", "netns", name, "type", "veth", "peer", "name", f"port{i}", "netns", self.bridge)
-        ip("-n", self.bridge, "link", "set", f"port{i}", "master", "br0", "up")
-        ip("-n", name, "addr", "add", f"10.77.0.{i + 1}/24", "dev", "fabric0")
-        ip("-n", name, "link", "set", "fabric0", "up")
-        ip("-n", name, "link", "add", "docker0", "type", "veth", "peer", "name", "nowhere")
-        ip("-n", name, "addr", "add", "172.17.0.1/16", "dev", "docker0")
-        ip("-n", name, "link", "set", "docker0", "up")
-
-    def __exit__(self, *_):
-        for name in [*self.names, self.bridge]:
-            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
 def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes: None, program=PERF, of_hosts=None,
@@ -212,7 +178,7 @@ class Hosts(unittest.TestCase):
             while not line.strip().startswith("8 "):  # by the first row all are connected
                 line = processes[0].stdout.readline()
                 self.assertNotEqual(line, "", "rank 0 has ended")
-            ip("-n", hosts.bridge, "link", "set", "port1", "down")
+            hosts.cut_off(1)
             cut_s.append(time.monotonic())
 
         with Network(2) as hosts:
@@ -247,7 +213,7 @@ class Hosts(unittest.TestCase):
 
         def cut(processes):
             self.assertEqual(processes[0].stdout.readline().strip(), "ready")
-            ip("-n", hosts.bridge, "link", "set", "port1", "down")
+            hosts.cut_off(1)
             cut_s.append(time.monotonic())
 
         with Network(2) as hosts:
@@ -621,14 +587,6 @@ class Plugins(unittest.TestCase):
             for line in warnings:
                 self.assertRegex(line, r"rank \d \(.*\) is reached by tcp: .*connect\(\) of the network plugin TestNet")
             self.assertEqual(len(warnings), 4)
-
-
-def possible():
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        return False
-    made = subprocess.run(["ip", "netns", "add", f"{TAG}x"], capture_output=True, check=False).returncode == 0
-    subprocess.run(["ip", "netns", "del", f"{TAG}x"], capture_output=True, check=False)
-    return made
 
 
 if __name__ == "__main__":
