@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dialling a process that offers several addresses, some of them silent or another machine's; and a process
 // that the rank has left.
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <array>
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -13,70 +9,10 @@
 #include "catch.h"
 #include "context.h"
 #include "net/handshake.h"
+#include "odd_listeners.h"
 
 namespace rondo::test {
 namespace {
-
-constexpr IpAddress kThisHost{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-
-Address loopback(uint16_t port) { return Address::tcp(kThisHost, port); }
-
-uint16_t port_of(const Fd& fd) {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  REQUIRE(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
-  return ntohs(address.sin_port);
-}
-
-/// A listener that never accepts and whose backlog is full, so that the kernel drops further requests.
-class Silent {
- public:
-  Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    Address any = loopback(0);
-    REQUIRE(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0);
-    REQUIRE(::listen(listener_.get(), 0) == 0);
-    for (Fd& one : filling_) {
-      one = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      const Address to = address();
-      static_cast<void>(::connect(one.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length));
-    }
-  }
-  Address address() const { return loopback(port_of(listener_)); }
-
- private:
-  Fd listener_;
-  std::array<Fd, 4> filling_;
-};
-
-/// A listener that closes each connection without a word, as one without descriptors may.
-class HangingUp {
- public:
-  HangingUp() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const Address any = loopback(0);
-    REQUIRE(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0);
-    REQUIRE(::listen(listener_.get(), 4) == 0);
-    thread_ = std::thread([this] {
-      while (Fd(::accept(listener_.get(), nullptr, nullptr)).valid()) continue;
-    });
-  }
-  ~HangingUp() {
-    ::shutdown(listener_.get(), SHUT_RDWR);
-    thread_.join();
-  }
-  Address address() const { return loopback(port_of(listener_)); }
-
- private:
-  Fd listener_;
-  std::thread thread_;
-};
-
-/// A port on which no process listens.
-Address refusing() {
-  const Fd unused(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const Address any = loopback(0);
-  REQUIRE(::bind(unused.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0);
-  return loopback(port_of(unused));
-}
 
 /// An address without a route.
 Address unroutable() { return Address::tcp({0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 9); }
