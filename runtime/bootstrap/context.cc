@@ -12,7 +12,6 @@
 #include "base/saved_costs.h"
 #include "base/settings.h"
 #include "base/words.h"
-#include "ps_server.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
 #include "topology/memory_nodes.h"

@@ -13,7 +13,7 @@
 #include "net/event_loop.h"
 #include "net/interfaces.h"
 #include "net/listeners.h"
-#include "net/text_server.h"
+#include "ps_server.h"
 
 namespace rondo {
 
@@ -27,6 +27,8 @@ class Context {
   const std::vector<Interface>& interfaces() const { return interfaces_; }
   EventLoop& event_loop() { return *event_loop_; }
   Listeners& listeners() { return *listeners_; }
+  /// Null if rondo-ps does not see this process.
+  PsServer* ps() { return ps_.get(); }
 
  private:
   Context() = default;
@@ -44,7 +46,7 @@ class Context {
   Fd unix_listener_;
   std::unique_ptr<EventLoop> event_loop_;
   std::unique_ptr<Listeners> listeners_;
-  std::unique_ptr<TextServer> ps_;  // null: rondo-ps does not see this process
+  std::unique_ptr<PsServer> ps_;
 };
 
 }  // namespace rondo

@@ -40,6 +40,20 @@ std::shared_ptr<const std::vector<HereMember>> ranks_here(const std::vector<int>
   return std::make_shared<const std::vector<HereMember>>(std::move(here));
 }
 
+/// Equal steps from rank to rank, as of most communicators that programs split off, are one run.
+std::shared_ptr<const std::vector<RankRun>> runs_of(const std::vector<int>& ranks) {
+  constexpr size_t kMaxRuns = 256;
+  std::vector<RankRun> runs;
+  for (size_t at = 0; at < ranks.size();) {
+    if (runs.size() == kMaxRuns) return nullptr;
+    RankRun run{
+        .first = ranks[at], .step = at + 1 < ranks.size() ? ranks[at + 1] - ranks[at] : 1, .count = 1};
+    while (++at < ranks.size() && ranks[at] == ranks[at - 1] + run.step) ++run.count;
+    runs.push_back(run);
+  }
+  return std::make_shared<const std::vector<RankRun>>(std::move(runs));
+}
+
 /// The lowest rank of this rank's process: threads may be ranks, and begin in any order.
 int process_rank(const std::vector<PeerInfo>& members, int session_rank) {
   const PeerInfo& own = members[static_cast<size_t>(session_rank)];
@@ -59,6 +73,7 @@ RecordedComm recorded(const Session::Attachment& attachment, const std::vector<P
           .size = static_cast<int>(ranks.size()),
           .transports = attachment.transports,
           .here = ranks_here(ranks, members, session_rank),
+          .session_ranks = runs_of(ranks),
           .recorder = attachment.recorder,
           .health = attachment.health};
 }
@@ -86,6 +101,7 @@ ControlPlane::~ControlPlane() {
   }
   if (seeker_.joinable()) seeker_.join();
   context_->listeners().close(credentials_.session, rank_);
+  if (context_->ps() != nullptr) context_->ps()->remove(credentials_.session, rank_);
   context_->event_loop().call([this] {
     for (auto& [rank, edge] : edges_) {
       if (all_end_ != Ended::Everything && !has_departed_) edge.socket->send(MessageType::Left, ByteWriter());
@@ -158,6 +174,9 @@ void ControlPlane::admit(const ConnectRequest& purpose, Fd fd) {
     }
     case ConnectKind::Inquiry: return answer_inquiry(purpose, fd);
     case ConnectKind::Place: return answer_place(thread_of(purpose.communicator), std::move(fd));
+    case ConnectKind::Calls:
+      if (context_->ps() != nullptr) context_->ps()->answer(credentials_.session, std::move(fd));
+      return;
     case ConnectKind::Register:
     case ConnectKind::Meet: return;  // handled by the root
   }
@@ -334,6 +353,15 @@ int ControlPlane::first_gone(std::span<const int> ranks) {
     if (notice.communicator == 0 && std::find(ranks.begin(), ranks.end(), notice.rank) != ranks.end())
       return notice.rank;
   return -1;
+}
+
+/// For rondo-ps: how a rank has ended; empty: it has not.
+std::string ControlPlane::end_of(int rank) {
+  const std::lock_guard lock(mutex_);
+  for (const FailureNotice& notice : heard_)
+    if (notice.communicator == 0 && notice.rank == rank)
+      return notice.is_departure() ? std::string("it has left the job") : notice.text;
+  return {};
 }
 
 void ControlPlane::attach(Attachment attachment) {

@@ -108,6 +108,7 @@ class ControlPlane {
   Result<Fd> reach_root(const UniqueId& id, const Deadline& deadline, const Interrupt& superseded);
   Status read_table(const ControlMessage& message, int nranks);
   Status grow_edges(const Deadline& deadline);
+  void tell_ps();
   Status first_news(const Status& failure);
   void wait_for_starting(int64_t at_most_ms);
   void note_ends();
@@ -142,6 +143,7 @@ class ControlPlane {
   void all_have(Ended ended);
   pid_t thread_of(uint64_t communicator);
   void answer_inquiry(const ConnectRequest& purpose, const Fd& fd);
+  std::string end_of(int rank);
   Status why_it_ended(const FailureNotice& end) const;
   void apply(const FailureNotice& notice, const Attachment& attachment);
 

@@ -43,7 +43,9 @@ Status ControlPlane::start(const UniqueId& id, int nranks, const PeerGpu& device
   context_->listeners().open(id.credentials, rank_,
                              [this](const ConnectRequest& purpose, Fd fd) { admit(purpose, std::move(fd)); });
   RONDO_TRY(register_with_root(id, nranks, device, deadline, superseded, interrupt));
-  return grow_edges(deadline);
+  RONDO_TRY(grow_edges(deadline));
+  tell_ps();
+  return {};
 } catch (const std::bad_alloc&) {
   return out_of_memory();
 }
@@ -166,6 +168,16 @@ Status ControlPlane::grow_edges(const Deadline& deadline) {
     root_.reset();
   });
   return {};
+}
+
+/// rondo-ps may now ask this process about those of other hosts.
+void ControlPlane::tell_ps() {
+  if (context_->ps() == nullptr) return;
+  context_->ps()->add({.credentials = credentials_,
+                       .rank = rank_,
+                       .members = members_,
+                       .addresses = [this](const PeerInfo& peer) { return addresses_of(peer, Route::Tcp); },
+                       .end_of = [this](int rank) { return end_of(rank); }});
 }
 
 /// A failure notice that names the cause may still be in flight; waits briefly for it.

@@ -2,6 +2,7 @@
 #include "health/flight_text.h"
 
 #include <fmt/ranges.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -121,6 +122,21 @@ std::string here_array(const RecordedComm& comm) {
   return fmt::format("[{}]", fmt::join(pairs, ","));
 }
 
+std::string runs_array(const RecordedComm& comm) {
+  if (!comm.session_ranks) return "null";
+  std::vector<std::string> runs;
+  for (const RankRun& run : *comm.session_ranks)
+    runs.push_back(fmt::format("[{},{},{}]", run.first, run.step, run.count));
+  return fmt::format("[{}]", fmt::join(runs, ","));
+}
+
+/// The CPU time that the process has used.
+int64_t cpu_ns() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
 /// What a reader of some communicators wants first: those in calls, and then those that were used last.
 std::pair<bool, int64_t> interest_of(const RecordedComm& comm) {
   const FlightRecorder& recorder = *comm.recorder;
@@ -167,12 +183,12 @@ std::string comm_object(const RecordedComm& comm, bool ended, uint32_t max_calls
   return fmt::format(
       R"({{"name":{},"id":"{:016x}-{:x}","rank":{},"size":{},"session_rank":{},"transports":{},)"
       R"("thread":{},"latest":{},"activity":"{}","waits_for":{},"messages":{},"ended":{},"failure":{},)"
-      R"("total_calls":{},"total_bytes":{},"here":{},)"
+      R"("total_calls":{},"total_bytes":{},"here":{},"session_ranks":{},)"
       "\n\"calls\":{}}}",
       json_string(recorder.name()), comm.session, comm.communicator, comm.rank, comm.size, comm.session_rank,
       json_string(comm.transports), recorder.thread(), recorder.latest(), activity_of(comm),
       waits_for(recorder), messages.none() ? "null" : json_string(describe(messages)), bool_text(ended),
-      failure_object(cause), sum_of(counts.calls), sum_of(counts.bytes), here_array(comm),
+      failure_object(cause), sum_of(counts.calls), sum_of(counts.bytes), here_array(comm), runs_array(comm),
       calls_array(recorder, !cause.ok(), max_calls, clock));
 }
 
@@ -186,10 +202,10 @@ std::string flight_text(const RecordedComms& comms, const char* reason, const Fl
     objects.push_back(comm_object(*comm, ended, extent.calls, clock));
   return fmt::format(
       R"({{"format":"rondo-flight","version":1,"host":{},"pid":{},"rank":{},"reason":"{}","written_ns":{},)"
-      R"("omitted":{},)"
+      R"("cpu_ns":{},"omitted":{},)"
       "\n\"threads\":{},\"threads_note\":{},"
       "\n\"communicators\":[\n{}]}}\n",
-      json_string(host_name()), ::getpid(), comms.first_rank, reason, clock.of(now_ns()),
+      json_string(host_name()), ::getpid(), comms.first_rank, reason, clock.of(now_ns()), cpu_ns(),
       comms.live.size() + comms.ended.size() - objects.size(), threads_array(program),
       program.obstacle.empty() ? "null" : json_string(program.obstacle), fmt::join(objects, ",\n"));
 }

@@ -11,25 +11,6 @@
 namespace rondo {
 namespace {
 
-Status check_answer(const Answer& answer) {
-  if (answer.magic != kMagic) return Status(ErrorKind::MessageBroken, "what listens there is not Rondo");
-  if (answer.verdict == Verdict::WrongVersion || answer.version != kVersion)
-    return error(ErrorKind::VersionDiffers,
-                 "it speaks version {} of Rondo's protocol and this process version {}", answer.version,
-                 kVersion);
-  if (answer.verdict != Verdict::Welcome)
-    return Status(Code::RemoteError, "it does not know this session, or no longer does");
-  return {};
-}
-
-Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcript& said) {
-  if (receipt.verdict == Verdict::Welcome && same_digest(receipt.proof, listener_proof(secret, said)))
-    return {};
-  if (receipt.verdict == Verdict::UnknownSession)
-    return Status(Code::RemoteError, "that rank is no longer there");
-  return error(ErrorKind::SecretDiffers, "it has a different {}", secret_name(said.purpose.kind));
-}
-
 /// `dropped`: the other end hung up without an answer.
 Status prove(const Fd& fd, const Credentials& credentials, const ConnectRequest& purpose,
              const Deadline& deadline, const Interrupt& interrupt, bool& dropped) {
@@ -68,9 +49,28 @@ Result<Fd> dial_once(const Address& address, const Credentials& credentials, con
   return fd;
 }
 
-/// Ranks the failures of several addresses; the heaviest is reported. A timeout outweighs a refusal, because
-/// the address that refuses may belong to another machine while the right one does not answer.
-int weight(const Status& failure) {
+}  // namespace
+
+Status check_answer(const Answer& answer) {
+  if (answer.magic != kMagic) return Status(ErrorKind::MessageBroken, "what listens there is not Rondo");
+  if (answer.verdict == Verdict::WrongVersion || answer.version != kVersion)
+    return error(ErrorKind::VersionDiffers,
+                 "it speaks version {} of Rondo's protocol and this process version {}", answer.version,
+                 kVersion);
+  if (answer.verdict != Verdict::Welcome)
+    return Status(Code::RemoteError, "it does not know this session, or no longer does");
+  return {};
+}
+
+Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcript& said) {
+  if (receipt.verdict == Verdict::Welcome && same_digest(receipt.proof, listener_proof(secret, said)))
+    return {};
+  if (receipt.verdict == Verdict::UnknownSession)
+    return Status(Code::RemoteError, "that rank is no longer there");
+  return error(ErrorKind::SecretDiffers, "it has a different {}", secret_name(said.purpose.kind));
+}
+
+int weight_of(const Status& failure) {
   switch (failure.code()) {
     case Code::InvalidUsage: return 3;
     case Code::Timeout: return 2;
@@ -78,8 +78,6 @@ int weight(const Status& failure) {
     default: return 0;
   }
 }
-
-}  // namespace
 
 Result<Fd> dial(const Address& address, const Credentials& credentials, const ConnectRequest& purpose,
                 const Deadline& deadline, const Interrupt& interrupt) {
@@ -109,7 +107,7 @@ Result<Fd> dial_any(std::span<const Address> addresses, const Credentials& crede
       if (interrupt) RONDO_TRY(interrupt());
       const Status failure = attempt.dropped ? fd.status().as(Code::Timeout) : fd.status();
       again = again || failure.code() == Code::Timeout;
-      if (worst.ok() || weight(failure) >= weight(worst)) worst = failure;
+      if (worst.ok() || weight_of(failure) >= weight_of(worst)) worst = failure;
     }
     const bool is_late = furthest == Contact::Made ? deadline.passed() : contact_by.passed();
     if (!again || is_late) return worst;

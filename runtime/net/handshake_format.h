@@ -12,7 +12,7 @@
 namespace rondo {
 
 inline constexpr uint32_t kMagic = 0x4f444e52;  // "RNDO"
-inline constexpr uint32_t kVersion = 19;        // of everything that processes exchange
+inline constexpr uint32_t kVersion = 20;        // of everything that processes exchange
 
 using Nonce = std::array<std::byte, 16>;
 
@@ -90,6 +90,14 @@ inline Digest listener_proof(const Secret& secret, const Transcript& said) {
   static constexpr char role[] = "listener";
   return keyed_hash(secret, {raw(role), raw(said)});
 }
+
+/// What the dialler makes of the listener's messages.
+Status check_answer(const Answer& answer);
+Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcript& said);
+
+/// Ranks the failures of several addresses; the heaviest is reported. A timeout outweighs a refusal, because
+/// the address that refuses may belong to another machine while the right one does not answer.
+int weight_of(const Status& failure);
 
 /// The user's name for the secret that the two ends do not share.
 inline const char* secret_name(ConnectKind kind) {

@@ -85,6 +85,13 @@ IpAddress Address::ip() const {
   return ip;
 }
 
+std::string Address::abstract_name() const {
+  constexpr size_t kNameAt = offsetof(sockaddr_un, sun_path) + 1;  // after the 0
+  const auto* un = reinterpret_cast<const sockaddr_un*>(&storage);
+  if (storage.ss_family != AF_UNIX || length <= kNameAt || un->sun_path[0] != '\0') return {};
+  return {un->sun_path + 1, length - kNameAt};
+}
+
 std::string Address::text() const {
   if (storage.ss_family == AF_UNIX)
     return fmt::format("Unix socket @{}", reinterpret_cast<const sockaddr_un*>(&storage)->sun_path + 1);
@@ -178,13 +185,22 @@ Status connect_to(const Fd& fd, const Address& address, const Deadline& deadline
     }
     if (errno != EINPROGRESS) return connect_failure(address, errno);
     RONDO_TRY(wait_ready(fd, POLLOUT, deadline, interrupt).within(address.text()));
-    int failure = 0;
-    socklen_t length = sizeof failure;
-    ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &length);
-    if (failure != 0) return connect_failure(address, failure);
-    break;
+    return connect_result(fd, address);
   }
   return {};
+}
+
+Status begin_connect(const Fd& fd, const Address& address) {
+  const auto* raw = reinterpret_cast<const sockaddr*>(&address.storage);
+  if (::connect(fd.get(), raw, address.length) == 0 || errno == EINPROGRESS || errno == EINTR) return {};
+  return connect_failure(address, errno);
+}
+
+Status connect_result(const Fd& fd, const Address& address) {
+  int failure = 0;
+  socklen_t length = sizeof failure;
+  ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &length);
+  return failure == 0 ? Status() : connect_failure(address, failure);
 }
 
 Status send_all(const Fd& fd, std::span<const std::byte> bytes, const Deadline& deadline,

@@ -12,8 +12,13 @@
 
 namespace rondo {
 
-TextServer::TextServer(EventLoop& event_loop, Fd listener, std::function<std::string()> text)
-    : event_loop_(event_loop), listener_(std::move(listener)), text_(std::move(text)) {
+TextServer::TextServer(EventLoop& event_loop, Fd listener, std::function<std::string()> text,
+                       OnNamed on_named)
+    : event_loop_(event_loop),
+      listener_(std::move(listener)),
+      on_named_(std::move(on_named)),
+      text_(event_loop, std::move(text)),
+      sender_(event_loop) {
   event_loop_.call(
       [this] { event_loop_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept_some(); }); });
 }
@@ -21,9 +26,9 @@ TextServer::TextServer(EventLoop& event_loop, Fd listener, std::function<std::st
 TextServer::~TextServer() {
   event_loop_.call([this] {
     event_loop_.unwatch(listener_.get());
-    event_loop_.cancel(expiry_);
     event_loop_.cancel(pause_);
-    while (!clients_.empty()) drop(clients_.begin());
+    text_.forget();
+    sender_.drop_all();
   });
 }
 
@@ -36,7 +41,7 @@ void TextServer::accept_some() {
       return;
     }
     const auto peer = peer_credentials(fd.get());
-    if (peer.ok() && peer.value().uid == ::geteuid()) welcome(std::move(fd));
+    if (peer.ok() && peer.value().uid == ::geteuid()) welcome(from.abstract_name(), std::move(fd));
   }
   pause();
 }
@@ -46,42 +51,11 @@ void TextServer::pause() {
   pause_ = event_loop_.after_ms(kPause_ms, [this] { event_loop_.change(listener_.get(), EPOLLIN); });
 }
 
-void TextServer::welcome(Fd fd) try {
-  SharedText text = current_text();
-  if (clients_.size() >= kMaxClients) drop(clients_.begin());
-  clients_.push_back({.fd = std::move(fd), .text = std::move(text)});
-  const auto client = std::prev(clients_.end());
-  client->timer = event_loop_.after_ms(kPatience_ms, [this, client] { drop(client); });
-  event_loop_.watch(client->fd.get(), EPOLLOUT, [this, client](uint32_t) { send_more(client); });
-  send_more(client);
+void TextServer::welcome(const std::string& name, Fd fd) try {
+  if (!name.empty() && on_named_ && on_named_(name, fd)) return;
+  sender_.send(std::move(fd), text_.get());
 } catch (const std::bad_alloc&) {
-  while (!clients_.empty()) drop(clients_.begin());  // the last may be incomplete
-}
-
-void TextServer::send_more(Clients::iterator client) {
-  const std::string& text = *client->text;
-  while (client->sent < text.size()) {
-    const ssize_t sent =
-        ::send(client->fd.get(), text.data() + client->sent, text.size() - client->sent, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno == EAGAIN) return;
-    if (sent < 0) break;  // it hung up
-    client->sent += static_cast<size_t>(sent);
-  }
-  drop(client);
-}
-
-void TextServer::drop(Clients::iterator client) {
-  event_loop_.cancel(client->timer);
-  event_loop_.unwatch(client->fd.get());
-  clients_.erase(client);
-}
-
-TextServer::SharedText TextServer::current_text() {
-  if (current_) return current_;
-  current_ = std::make_shared<const std::string>(text_());
-  expiry_ = event_loop_.after_ms(kReuse_ms, [this] { current_.reset(); });
-  return current_;
+  sender_.drop_all();
 }
 
 }  // namespace rondo

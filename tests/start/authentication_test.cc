@@ -24,7 +24,7 @@
 namespace rondo::test {
 namespace {
 
-constexpr uint32_t kVersion = 19;  // of the protocol, as this test knows it
+constexpr uint32_t kVersion = 20;  // of the protocol, as this test knows it
 constexpr size_t kHelloBytes = 32, kAnswerBytes = 64, kClaimBytes = 128, kReceiptBytes = 40, kProofBytes = 32;
 
 /// The loopback address of the process that created the id.

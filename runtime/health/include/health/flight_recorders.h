@@ -19,6 +19,13 @@ struct HereMember {
   int pid = 0;
 };
 
+/// Ranks of a session: `first`, `first` + `step`, ...
+struct RankRun {
+  int first = 0;
+  int step = 1;
+  int count = 0;
+};
+
 /// One rank's part in a communicator.
 struct RecordedComm {
   uint64_t session = 0;
@@ -29,6 +36,8 @@ struct RecordedComm {
   int size = 1;
   std::string transports;                               // "shm to 3 ranks"
   std::shared_ptr<const std::vector<HereMember>> here;  // the ranks on this host; null: unknown
+  /// The session's ranks, by those of the communicator; null: unknown, or in an order of many runs.
+  std::shared_ptr<const std::vector<RankRun>> session_ranks;
   std::shared_ptr<const FlightRecorder> recorder;
   std::shared_ptr<const CommState> health;
 };

@@ -9,7 +9,7 @@
 //
 // The dialler proves first, so a stranger who reaches the listener learns nothing that would verify a guess
 // at the secret. Sizes are fixed, so a stranger can make the listener read at most 160 bytes. dial() blocks
-// its caller, any thread; Listeners have the other side.
+// its caller, any thread, and a Dialler does not; Listeners have the other side.
 #pragma once
 
 #include <array>
@@ -54,6 +54,7 @@ enum class ConnectKind : uint32_t {
   Inquiry,   // a state query
   Meet,      // a process asks rank 0 for the unique id
   Place,     // a query of where the rank's program is
+  Calls,     // a process of another host asks for rondo-ps which calls this one makes
 };
 
 struct ConnectRequest {

@@ -29,6 +29,8 @@ struct Address {
   static Address abstract_unix(const std::string& name);
   /// All zero for a Unix address.
   IpAddress ip() const;
+  /// Of an abstract Unix address; empty for any other.
+  std::string abstract_name() const;
   std::string text() const;
 };
 
@@ -53,6 +55,10 @@ inline constexpr int kInterruptEvery_ms = 20;
 Result<Fd> socket_for(const Address& address);
 /// RemoteError if nothing listens there, Timeout at the deadline.
 Status connect_to(const Fd& fd, const Address& address, const Deadline& deadline, const Interrupt& interrupt);
+/// The same without waiting: EPOLLOUT tells that the connection is made or has failed, and connect_result()
+/// which of them.
+Status begin_connect(const Fd& fd, const Address& address);
+Status connect_result(const Fd& fd, const Address& address);
 Status send_all(const Fd& fd, std::span<const std::byte> bytes, const Deadline& deadline,
                 const Interrupt& interrupt);
 Status receive_all(const Fd& fd, std::span<std::byte> bytes, const Deadline& deadline,
