@@ -29,6 +29,8 @@ RecordedComm comm_with(uint64_t id, uint32_t calls, bool in_call) {
   return {.session = 1,
           .communicator = id,
           .here = std::make_shared<const std::vector<HereMember>>(std::vector<HereMember>{{0, 7}, {3, 9}}),
+          .session_ranks =
+              std::make_shared<const std::vector<RankRun>>(std::vector<RankRun>{{5, -2, 3}, {8, 1, 1}}),
           .recorder = recorder,
           .health = std::make_shared<CommState>()};
 }
@@ -61,6 +63,7 @@ TEST_CASE("of 1,000 communicators those in calls are written, and little of each
     CHECK(comm.at("total_bytes") == 12'000);
     CHECK(comm.at("waits_for") == (comm.at("activity") == "in a call" ? Json(3) : Json()));
     CHECK(comm.at("here") == Json::parse("[[0,7],[3,9]]"));
+    CHECK(comm.at("session_ranks") == Json::parse("[[5,-2,3],[8,1,1]]"));
   }
 }
 
@@ -82,11 +85,14 @@ TEST_CASE("without limits everything is written, and what is unknown is left emp
   RecordedComms comms;
   for (uint64_t id = 0; id < 100; ++id) comms.live.push_back(comm_with(id, 300, false));
   comms.live.front().here = nullptr;
+  comms.live.front().session_ranks = nullptr;
   const Json file = Json::parse(flight_text(comms, "request"));
   CHECK(file.at("omitted") == 0);
   CHECK(file.at("communicators").size() == 100);
   CHECK(file.at("communicators").front().at("calls").size() == FlightRecorder::kRemembered);
   CHECK(file.at("communicators").front().at("here") == Json::array());
+  CHECK(file.at("communicators").front().at("session_ranks") == Json());
+  CHECK(file.at("cpu_ns") > 0);
 }
 
 // test_runtime_flight_text '[.measure]' says how long the service thread writes for rondo-ps.
