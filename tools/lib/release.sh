@@ -31,20 +31,34 @@ release_options() {
   OUTPUT=$(realpath "$OUTPUT")
 }
 
-# install_release TOOL FOLDER: installs BUILD below FOLDER, stripped; without BUILD, builds in build-release/ first. To
-# be called in the tree's folder, with tools/lib/cuda.sh.
+# install_release TOOL FOLDER: installs BUILD below FOLDER, stripped; without BUILD, builds in build-release/ first,
+# with the backend for the PyTorch of each interpreter in TORCH_PYTHONS (torch_interpreters() sets them). To be called
+# in the tree's folder, with tools/lib/cuda.sh.
 install_release() {
-  local tool=$1 folder=$2 log options
-  if [ -z "$BUILD" ]; then
-    need "${BUILD_NEEDS[@]}"
-    check_versions
-    options=(-Dbuildtype=release -Dtests=disabled -Dbench=disabled)
-    have_nvcc || options+=(-Dcuda=disabled)
-    BUILD=$PWD/build-release
-    say "Building in build-release/ (some minutes the first time) ..."
-    configure "$BUILD" "${options[@]}"
-    compile "$BUILD"
+  local tool=$1 folder=$2 options python
+  if [ -n "$BUILD" ]; then
+    install_build "$tool" "$folder"
+    return
   fi
+  need "${BUILD_NEEDS[@]}"
+  check_versions
+  options=(-Dbuildtype=release -Dtests=disabled -Dbench=disabled -Dpip_programs=true)
+  have_nvcc || options+=(-Dcuda=disabled)
+  BUILD=$PWD/build-release
+  say "Building in build-release/ (some minutes the first time) ..."
+  [ -n "${TORCH_PYTHONS[*]-}" ] || TORCH_PYTHONS=('')
+  for python in "${TORCH_PYTHONS[@]}"; do
+    TORCH_BUILD_OPTIONS=(-Dpython=disabled)
+    [ -z "$python" ] || torch_build_options "$python"
+    configure "$BUILD" "${options[@]}" "${TORCH_BUILD_OPTIONS[@]}"
+    compile "$BUILD"
+    install_build "$tool" "$folder"
+  done
+}
+
+# install_build TOOL FOLDER: installs BUILD below FOLDER, stripped, beside what is there.
+install_build() {
+  local tool=$1 folder=$2 log
   log=$(mktemp)
   if ! meson install -C "$BUILD" --no-rebuild --strip --destdir "$folder" > "$log" 2>&1; then
     tail -n 20 "$log" >&2

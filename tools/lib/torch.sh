@@ -79,11 +79,35 @@ python_headers() {
   return "$outcome"
 }
 
-# torch_build_options ENV: sets TORCH_BUILD_OPTIONS, with which a build also makes the module for ENV's torch.
+# torch_interpreters TOOL: sets TORCH_PYTHONS to the interpreters whose PyTorch a package is built for: those of
+# RONDO_TORCH_PYTHON, or else python3 or the environment above if it has PyTorch. RONDO_TORCH=0: none.
+torch_interpreters() {
+  local candidates candidate python why
+  TORCH_PYTHONS=()
+  case ${RONDO_TORCH:-} in
+    '' | 1) ;;
+    0) return 0 ;;
+    *) fail_usage "$1: RONDO_TORCH is '$RONDO_TORCH': it must be 0 (no PyTorch) or 1 (PyTorch is required)" ;;
+  esac
+  IFS=: read -r -a candidates <<< "${RONDO_TORCH_PYTHON:-python3:$(torch_folder)/bin/python}"
+  for candidate in "${candidates[@]}"; do
+    if why=$("$candidate" -E runtime/bindings/torch/find_torch.py 2>&1); then
+      python=$("$candidate" -c 'import sys; print(sys.executable)')
+      TORCH_PYTHONS+=("$python")
+      [ -n "${RONDO_TORCH_PYTHON:-}" ] || break
+    elif [ -n "${RONDO_TORCH_PYTHON:-}" ]; then
+      fail "$1: RONDO_TORCH_PYTHON is '$RONDO_TORCH_PYTHON', and $candidate has no PyTorch that Rondo can use: $why"
+    fi
+  done
+  [ "${RONDO_TORCH:-}" != 1 ] || [ ${#TORCH_PYTHONS[@]} != 0 ] ||
+    fail "$1: PyTorch was requested, and neither python3 nor $(torch_folder) has it; RONDO_TORCH_PYTHON names another"
+}
+
+# torch_build_options PYTHON: sets TORCH_BUILD_OPTIONS, with which a build also makes the module for its torch.
 torch_build_options() {
-  python_headers "$1/bin/python" || fail "Python's headers cannot be installed (see above)."
+  python_headers "$1" || fail "Python's headers cannot be installed (see above)."
   # shellcheck disable=SC2034  # read by scripts that source this file
-  TORCH_BUILD_OPTIONS=(-Dpython=enabled "-Dpython_program=$1/bin/python" "-Dpython.purelibdir=python"
+  TORCH_BUILD_OPTIONS=(-Dpython=enabled "-Dpython_program=$1" "-Dpython.purelibdir=python"
     "-Dpython.platlibdir=python")
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """wheel.py INSTALLED PACKAGE FOLDER: makes a wheel in FOLDER of what `meson install --destdir INSTALLED` installed and
 of the Python package in the folder PACKAGE; prints its path. Its libraries still need those of this system: auditwheel
-repair puts them in. Programs and librondo are found relative to one another, which patchelf sees to."""
+repair puts them in. Programs and librondo are found relative to one another, which patchelf sees to. Modules for
+PyTorch that were installed are in it."""
 import base64
 import hashlib
 import os
@@ -29,6 +30,7 @@ Libs: -L${{prefix}} -l:librondo.so.0 -Wl,-rpath,${{prefix}}
 Cflags: -I${{prefix}}/include
 """
 CMAKE = {"TO_HEADERS": "../../../include", "TO_LIBRARIES": "../../..", "LIBRARY": "librondo.so.0", "SOVERSION": "0"}
+TORCH_MODULE = re.compile(r"_torch_(\d+)_(\d+)\.")
 # Libraries of every system, which stay outside.
 SYSTEM = ("libc.so", "libm.so", "libstdc++.so", "libgcc_s.so", "ld-linux")
 DATE = (1980, 1, 1, 0, 0, 0)  # the same files make the same wheel
@@ -51,14 +53,24 @@ def put(source, place, mode):
     place.chmod(mode)
 
 
-def python_files(source, package):
-    """The package without the torch.distributed backend, which is built for one version of PyTorch."""
+def python_files(source, package, torch=""):
+    """The package in Python, which states the versions of PyTorch that it has modules for. Returns its own version."""
     for path in [*source.glob("*.py"), source / "py.typed"]:
         put(path, package / path.name, 0o644)
     facts = package / "_build.py"
-    text = re.sub(r'^TORCH_VERSION = ".*?"', 'TORCH_VERSION = ""', facts.read_text(encoding="utf-8"), flags=re.M)
+    text = facts.read_text(encoding="utf-8")
+    text = re.sub(r'^TORCH_VERSION = ".*?"', f'TORCH_VERSION = "{torch}"', text, flags=re.M)
     facts.write_text(text, encoding="utf-8")
     return re.search(r'^VERSION = "(.+)"$', text, re.M)[1]
+
+
+def torch_modules(installed, package):
+    """Puts those that were installed into the package. Returns what they were built for, as "2.14, 2.15"."""
+    versions = set()
+    for path in installed.rglob("_torch_*.so"):
+        put(path, package / path.name, 0o755)
+        versions.add(tuple(map(int, TORCH_MODULE.match(path.name).groups())))
+    return ", ".join(f"{major}.{minor}" for major, minor in sorted(versions))
 
 
 def installed_files(installed, package):
@@ -143,7 +155,7 @@ def main():
     tag = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch)
-        version = python_files(source, root / "rondo")
+        version = python_files(source, root / "rondo", torch_modules(installed, root / "rondo"))
         installed_files(installed, root / "rondo")
         put_pkg_config(root / "rondo" / "pkgconfig", version)
         put_cmake(root / "rondo" / "lib" / "cmake" / "Rondo", installed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python module rondo._torch.
+// The Python module rondo._torch_2_15, or what else the build calls it after its torch.
 #include <pybind11/chrono.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -39,7 +39,7 @@ void define_mismatch(py::module_& module) {
 
 }  // namespace
 
-PYBIND11_MODULE(_torch, module) {
+PYBIND11_MODULE(RONDO_TORCH_MODULE, module) {
   py::module_::import("torch.distributed");
   define_mismatch(module);
   py::class_<RondoBackend, c10::intrusive_ptr<RondoBackend>, c10d::Backend> backend(module,

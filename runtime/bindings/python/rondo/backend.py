@@ -2,7 +2,11 @@
 """Provides torch.distributed with the backend "rondo", and with "gloo" on request. Called by torch, through entry
 points."""
 import functools
+import importlib
+import importlib.util
 import os
+import pathlib
+import sysconfig
 
 from rondo._build import TORCH_VERSION
 
@@ -16,15 +20,26 @@ def minor(version):
     return tuple(int(part) for part in version.split("+")[0].split(".")[:2])
 
 
+def module_name(torch):
+    """Of the C++ extension for a version of torch. A package may have more than one."""
+    return "_torch_{}_{}".format(*minor(torch))
+
+
 def check_torch(installed):
-    """Raises ImportError unless this build of Rondo matches the installed torch."""
+    """Raises ImportError unless this build of Rondo matches the installed torch, and this Python."""
     again = "run 'pip install --force-reinstall --no-deps .' in Rondo's tree"
     if not TORCH_VERSION:
         raise ImportError(f"rondo was built without torch, but torch {installed} is now installed: {again}")
     if minor(installed) < OLDEST:
         raise ImportError(f"rondo needs torch {OLDEST[0]}.{OLDEST[1]} or later, and torch {installed} is installed")
-    if minor(installed) != minor(TORCH_VERSION):
+    if minor(installed) not in map(minor, TORCH_VERSION.split(", ")):
         raise ImportError(f"rondo was built for torch {TORCH_VERSION}, and torch {installed} is installed: {again}")
+    name = module_name(installed)
+    if importlib.util.find_spec(f"rondo.{name}") is None:
+        files = sorted(path.name for path in pathlib.Path(__file__).parent.glob(f"{name}.*"))
+        raise ImportError(f"rondo was not built for torch {installed} under this Python: the package has "
+                          f"{', '.join(files) or 'nothing'} in place of "
+                          f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}: {again}")
 
 
 @functools.cache
@@ -35,9 +50,9 @@ def native():
 
     import torch
     check_torch(torch.__version__)
-    from rondo import _torch
-    multiprocessing.util.Finalize(None, _torch.shut_down_all, exitpriority=0)
-    return _torch
+    module = importlib.import_module(f"rondo.{module_name(torch.__version__)}")
+    multiprocessing.util.Finalize(None, module.shut_down_all, exitpriority=0)
+    return module
 
 
 def create(options, _group_options=None):

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two ranks that add tensors, by torch.distributed alone."""
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("rondo")
+data = torch.arange(1000.0) * (dist.get_rank() + 1)
+dist.all_reduce(data)
+print(dist.get_backend(), dist.get_world_size(), torch.equal(data, torch.arange(1000.0) * 3))
+dist.destroy_process_group()
