@@ -15,6 +15,7 @@ import time
 import unittest
 
 import made
+from bare import BareDebian  # noqa: F401  # unittest finds it here
 
 SYSTEM = r"linux-vdso|libc\.so|libm\.so|libstdc\+\+|libgcc_s|/lib64/ld-linux"
 # PyTorch's own, which are loaded before Rondo's backend is.
