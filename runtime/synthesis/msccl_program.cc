@@ -16,14 +16,14 @@ namespace {
 constexpr int kMaxCount = 71;  // chunks of a step, in MSCCL's runtime
 constexpr int kNone = -1;
 
-MscclPlace place_of(Ref at) {
+MscclBuffer buffer_of(Ref at) {
   switch (at.buffer) {
-    case Buffer::Output: return {MscclBuffer::Output, at.chunk};
-    case Buffer::Scratch: return {MscclBuffer::Scratch, at.chunk};
+    case Buffer::Output: return MscclBuffer::Output;
+    case Buffer::Scratch: return MscclBuffer::Scratch;
     case Buffer::Input:
     case Buffer::None: break;
   }
-  return {MscclBuffer::Input, at.chunk};
+  return MscclBuffer::Input;
 }
 
 bool overlap(Ref a, Ref b, int count) {
@@ -120,8 +120,7 @@ class GpuWriter {
       }
     }
     for (const auto& [waiting, awaited] : waits_) {
-      MscclStep& step = at(waiting);
-      std::tie(step.wait_block, step.wait_step) = ends_.at(awaited);
+      set_wait(at(waiting), ends_.at(awaited));
     }
     return std::move(gpu_);
   }
@@ -131,6 +130,11 @@ class GpuWriter {
 
   MscclStep& at(Place place) {
     return gpu_.blocks[static_cast<size_t>(place.first)].steps[static_cast<size_t>(place.second)];
+  }
+
+  static void set_wait(MscclStep& step, Place awaited) {
+    step.wait_block = static_cast<uint16_t>(awaited.first);
+    step.wait_step = static_cast<uint16_t>(awaited.second);
   }
 
   Status check(int lane, int number, const Step& step) const {
@@ -259,10 +263,12 @@ class GpuWriter {
   }
   void append(int block, const char* type, Ref src, Ref dst, int count, std::optional<Place> after) {
     MscclStep step = msccl_step(type);
-    step.src = place_of(src);
-    step.dst = place_of(dst);
-    step.count = count;
-    if (after) std::tie(step.wait_block, step.wait_step) = *after;
+    step.src_buffer = buffer_of(src);
+    step.src_chunk = static_cast<uint16_t>(src.chunk);
+    step.dst_buffer = buffer_of(dst);
+    step.dst_chunk = static_cast<uint16_t>(dst.chunk);
+    step.count = static_cast<uint16_t>(count);
+    if (after) set_wait(step, *after);
     auto& steps = gpu_.blocks[static_cast<size_t>(block)].steps;
     steps.push_back(std::move(step));
     blocks_->set_latest(block);

@@ -152,10 +152,9 @@ class MscclRun {
     const size_t next = of(gpu).done[static_cast<size_t>(block)];
     if (next == at.steps.size()) return false;
     const MscclStep& step = at.steps[next];
-    if (step.wait_block >= 0 &&
-        of(gpu).done[static_cast<size_t>(step.wait_block)] <= static_cast<size_t>(step.wait_step))
-      return false;
-    return !step.receives || fifo(at.recv, gpu, at.channel).chunks() >= static_cast<size_t>(step.count);
+    if (step.waits() && of(gpu).done[step.wait_block] <= step.wait_step) return false;
+    return !step.type().receives ||
+           fifo(at.recv, gpu, at.channel).chunks() >= static_cast<size_t>(step.count);
   }
 
   Status run_step(int gpu, int block) {
@@ -172,33 +171,33 @@ class MscclRun {
     MscclMove move{.block = block, .step = number};
     std::optional<Content> content;
     MscclPart sent;
-    if (step.receives) {
+    if (step.type().receives) {
       move.receive = at.recv;
       std::tie(content, sent) = fifo(at.recv, gpu, at.channel).pop();
     }
     if (step.reads_source()) {
-      RONDO_TRY_ASSIGN(const MscclMemory source, read(gpu, step, {step.src.buffer, step.src.chunk + i}));
+      RONDO_TRY_ASSIGN(const MscclMemory source, read(gpu, step, step.src(i)));
       move.src = source.place;
       RONDO_TRY(add(gpu, step, *source.content, content));
     }
-    const MscclPlace to{step.dst.buffer, step.dst.chunk + i};
-    if (step.reduces && !step.receives) {
+    const MscclPlace to = step.dst(i);
+    if (step.type().reduces && !step.type().receives) {
       RONDO_TRY_ASSIGN(const MscclMemory target, read(gpu, step, to));
       RONDO_TRY(add(gpu, step, *target.content, content));
       fold_two(gpu, target.place, content->length, move);
     }
-    move.reduces = step.reduces;
-    move.finish = step.reduces && completes(*content);
-    if (step.copies) {
+    move.reduces = step.type().reduces;
+    move.finish = step.type().reduces && completes(*content);
+    if (step.type().copies) {
       if (!is_there(gpu, to)) return wrong(gpu, step, "writes where its memory has ended");
       move.dst = is_deferred(gpu, to, move) ? move.src : home(gpu, key(gpu, to), *content);
       of(gpu).memory.store(key(gpu, to), {content, move.dst});
       if (move.dst.buffer == Buffer::Input) move = {.block = block, .step = number};
     }
-    if (step.sends) move.send = at.send;
+    if (step.type().sends) move.send = at.send;
     const MscclPart here = append(gpu, move);
-    if (step.receives) link(sent, here);
-    if (step.sends) fifo(gpu, at.send, at.channel).push(*content, here);
+    if (step.type().receives) link(sent, here);
+    if (step.type().sends) fifo(gpu, at.send, at.channel).push(*content, here);
     return {};
   }
 
@@ -240,9 +239,9 @@ class MscclRun {
   bool reads_own_block_with_others(int gpu) const {
     const int begin = gpu * chunks_.parts, end = begin + chunks_.parts;
     const auto does = [&](const MscclStep& step) {
-      const int first = step.src.chunk, last = step.src.chunk + step.count - 1;
+      const int first = step.src_chunk, last = step.src_chunk + step.count - 1;
       const bool is_of_own = first < end && last >= begin;
-      return step.reads_source() && step.src.buffer == MscclBuffer::Output && is_of_own &&
+      return step.reads_source() && step.src_buffer == MscclBuffer::Output && is_of_own &&
              (first < begin || last >= end);
     };
     return std::ranges::any_of(described(gpu).blocks, [&](const MscclBlock& block) {
@@ -349,7 +348,7 @@ class MscclRun {
 
   Status wrong(int gpu, const MscclStep& step, std::string_view what) const {
     return error(ErrorKind::ProgramIsWrong, "{}:{}: <step> of type {} of GPU {} {}", program_.source,
-                 step.line, step.type, gpu, what);
+                 step.line, step.type().name, gpu, what);
   }
 
   static constexpr int64_t kMaxLooks = 5'000'000;

@@ -181,7 +181,7 @@ class LaneWriter {
     if (move.block >= 0 && !done_.contains({move.block, move.step})) {
       const MscclStep& step =
           described_.blocks[static_cast<size_t>(move.block)].steps[static_cast<size_t>(move.step)];
-      if (step.wait_block >= 0) steps.add(done_.at({step.wait_block, step.wait_step}));
+      if (step.waits()) steps.add(done_.at({step.wait_block, step.wait_step}));
     }
     std::vector<LaneWait> waits;
     for (const auto& [lane, step] : steps.by_lane) waits.push_back({lane, step});

@@ -66,8 +66,9 @@ TEST_CASE("a program is read with its blocks, steps and waits") {
   const MscclBlock& block = program.gpus[0].blocks[0];
   CHECK((block.send == 1 && block.recv == 1 && block.channel == 0));
   const MscclStep& receive = block.steps[1];
-  CHECK((receive.receives && receive.copies && !receive.sends && !receive.reduces));
-  CHECK((receive.dst.buffer == MscclBuffer::Output && receive.dst.chunk == 1));
+  const MscclType& type = receive.type();
+  CHECK((type.receives && type.copies && !type.sends && !type.reduces));
+  CHECK((receive.dst_buffer == MscclBuffer::Output && receive.dst_chunk == 1));
   CHECK_FALSE(receive.reads_source());
   const MscclStep& copy = program.gpus[0].blocks[1].steps[0];
   CHECK((copy.wait_block == 0 && copy.wait_step == 1 && copy.reads_source()));

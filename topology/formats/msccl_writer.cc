@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "formats/msccl_xml.h"
-#include "xml_document.h"
+#include "xml_text.h"
 
 namespace rondo {
 namespace {
@@ -33,7 +33,7 @@ std::set<std::pair<int, int>> awaited_steps(const MscclGpu& gpu) {
   std::set<std::pair<int, int>> awaited;
   for (const MscclBlock& block : gpu.blocks)
     for (const MscclStep& step : block.steps)
-      if (step.wait_block >= 0) awaited.emplace(step.wait_block, step.wait_step);
+      if (step.waits()) awaited.emplace(step.wait_block, step.wait_step);
   return awaited;
 }
 
@@ -41,8 +41,8 @@ std::string step_text(const MscclStep& step, size_t number, bool is_awaited) {
   return fmt::format(
       "      <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"{}\" "
       "depid=\"{}\" deps=\"{}\" hasdep=\"{}\"/>\n",
-      number, step.type, buffer_text(step.src.buffer), step.src.chunk, buffer_text(step.dst.buffer),
-      step.dst.chunk, step.count, step.wait_block, step.wait_block < 0 ? -1 : step.wait_step,
+      number, step.type().name, buffer_text(step.src_buffer), step.src_chunk, buffer_text(step.dst_buffer),
+      step.dst_chunk, step.count, step.waits() ? step.wait_block : -1, step.waits() ? step.wait_step : -1,
       is_awaited ? 1 : 0);
 }
 

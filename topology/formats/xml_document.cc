@@ -1,50 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "xml_document.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <limits>
+#include <optional>
 
 #include "base/error_kinds.h"
-#include "base/fd.h"
 
 namespace rondo {
 namespace {
-
-constexpr int kMaxPause_ms = 5000;  // of what writes into a pipe
-constexpr uint64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
-/// The bytes that the UTF-8 character at the start of `text` has; 0: there is none.
-size_t utf8_character(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf5 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (size_t i = 1; i != length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool outside = (first == 0xc2 && second < 0xa0) ||  // C1 control characters
-                       (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-  return outside ? 0 : length;
-}
-
-bool is_plain_text(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = is_control(text[0]) ? 0 : utf8_character(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 bool is_text(pugi::xml_node node) {
   return node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
@@ -77,32 +40,6 @@ std::string_view xml_root_name(std::string_view text) {
   }
 }
 
-std::string shown(std::string_view text) {
-  std::string result(text.substr(0, 64));
-  std::ranges::replace_if(
-      result, [](char c) { return is_control(c) || static_cast<unsigned char>(c) >= 0x80; }, '?');
-  return text.size() > 64 ? result + "..." : result;
-}
-
-std::string escaped(std::string_view value) {
-  std::string result;
-  result.reserve(value.size());
-  for (const char c : value) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          result += fmt::format("&#{};", static_cast<int>(c));
-        else
-          result += c;
-    }
-  }
-  return result;
-}
-
 Status XmlDocument::failure(int line, const std::string& what) const {
   return error(ErrorKind::FileMalformed, "{}:{}: {}", source_, line, what);
 }
@@ -120,9 +57,9 @@ int XmlDocument::line_at(size_t offset) const {
 }
 
 Status XmlDocument::check_size() const {
-  if (text_.size() > kMaxXmlBytes)
+  if (text_.size() > kMaxDescriptionBytes)
     return error(ErrorKind::FileTooLarge, "{}: {} bytes are too many: a file has at most {}", source_,
-                 text_.size(), kMaxXmlBytes);
+                 text_.size(), kMaxDescriptionBytes);
   if (const size_t nul = text_.find('\0'); nul != std::string_view::npos)
     return failure(line_at(nul), "a NUL byte: expected XML in UTF-8");
   int64_t elements = 0;
@@ -183,31 +120,6 @@ Result<XmlDocument> XmlDocument::parse(std::string_view text, std::string source
   return document;
 }
 
-Result<std::string> read_file(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!file.valid()) return system_error(path, errno, ErrorKind::FileUnreadable);
-  std::string text;
-  char part[16384];
-  for (ssize_t bytes = 1; bytes != 0 && text.size() <= kMaxXmlBytes;) {
-    bytes = ::read(file.get(), part, sizeof(part));
-    if (bytes > 0) {
-      text.append(part, static_cast<size_t>(bytes));
-    } else if (bytes < 0 && errno != EAGAIN && errno != EINTR) {
-      return system_error(path, errno, ErrorKind::FileUnreadable);
-    } else if (bytes < 0) {
-      pollfd pipe{.fd = file.get(), .events = POLLIN, .revents = 0};
-      if (::poll(&pipe, 1, kMaxPause_ms) == 0)
-        return error(ErrorKind::FileUnreadable, "{}: nothing was written to it for {} s", path,
-                     kMaxPause_ms / 1000)
-            .as(Code::Timeout);
-    }
-  }
-  if (text.size() > kMaxXmlBytes)
-    return error(ErrorKind::FileTooLarge, "{}: larger than {} bytes: no file of its kind is", path,
-                 kMaxXmlBytes);
-  return text;
-}
-
 Result<XmlAttributes> XmlAttributes::of(const XmlDocument& document, pugi::xml_node element) {
   const size_t max_bytes = document.limits().value_bytes;
   size_t count = 0;
@@ -253,19 +165,11 @@ std::string XmlAttributes::text(const char* name) { return take(name).value(); }
 Result<int64_t> XmlAttributes::number(const char* name, int64_t min, int64_t max, int64_t absent) {
   const std::string_view value = take(name).value();
   if (value.empty()) return absent;
-  const bool negative = value[0] == '-';
-  std::string_view digits = value.substr(negative ? 1 : 0);
-  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
-  if (hexadecimal) digits.remove_prefix(2);
-  uint64_t magnitude = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [last, problem] = std::from_chars(digits.data(), end, magnitude, hexadecimal ? 16 : 10);
-  const bool is_number = problem == std::errc() && last == end && magnitude <= kMaxInt64;
-  const int64_t result = is_number ? static_cast<int64_t>(magnitude) * (negative ? -1 : 1) : 0;
-  if (!is_number || result < min || result > max)
+  const std::optional<int64_t> result = whole_number(value);
+  if (!result || *result < min || *result > max)
     return document_->error_at(element_, "<{}> has {}=\"{}\": expected a whole number from {} to {}",
                                element_.name(), name, shown(value), min, max);
-  return result;
+  return *result;
 }
 
 Result<int> XmlAttributes::integer(const char* name, int min, int max, int absent) {

@@ -11,12 +11,14 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "file_text.h"
 #include "graph/machine.h"
+#include "xml_text.h"
 
 namespace rondo {
 
-// No description of a host is near these limits; a file within them is read in less than 64 MiB.
-constexpr size_t kMaxXmlBytes = size_t{4} << 20;
+// No description of a host is near these limits, of at most kMaxDescriptionBytes; a file within them is read
+// in less than 64 MiB.
 constexpr size_t kMaxXmlAttributesOfElement = 64;
 constexpr size_t kMaxXmlAttributesKept = 48;  // of an element, as they are; the known ones are fewer than 16
 
@@ -31,12 +33,6 @@ struct XmlLimits {
 
 /// The name of the first element, without a look at the rest; empty: there is none.
 std::string_view xml_root_name(std::string_view text);
-
-/// A piece of a stranger's text, fit for a message: at most 64 bytes, all of them printable.
-std::string shown(std::string_view text);
-
-/// The value of an attribute, fit to be written between quotes.
-std::string escaped(std::string_view value);
 
 class XmlDocument {
  public:
@@ -75,10 +71,6 @@ class XmlDocument {
   mutable size_t known_offset_ = 0;
   mutable int known_line_ = 1;
 };
-
-/// The content of a file or pipe, or SystemError; InvalidArgument if it is larger than kMaxXmlBytes, Timeout
-/// if nothing is written to a pipe for five seconds.
-Result<std::string> read_file(const std::string& path);
 
 /// Takes the attributes of one element: those a reader asks for, then the rest.
 class XmlAttributes {
