@@ -11,21 +11,44 @@
 
 namespace rondo {
 
-/// Chunks of a step that follow one another in all places.
+/// Chunks of a step that follow one another in all places. Programs have up to kMaxMoves.
 struct MscclMove {
-  int block = -1;  // of the GPU; -1: added at the end, to make an output of an input
-  int step = 0;
-  int receive = -1;  // the peer
-  int send = -1;
-  Ref src = {};
-  Ref operand = {};  // another one to fold, in Scratch
-  Ref dst = {};
-  bool finish = false;
-  bool reduces = false;  // folds what it receives with src
-  int count = 1;
+  static constexpr uint16_t kAdded = 0xffff;
 
-  bool only_waits() const { return receive < 0 && send < 0 && dst.buffer == Buffer::None; }
+  uint16_t block = kAdded;  // of the GPU; kAdded: at the end, to make an output of an input
+  uint16_t step = 0;
+  uint16_t count = 1;
+  bool receives : 1 = false;  // from the peer of its block
+  bool sends : 1 = false;
+  bool finish : 1 = false;
+  bool reduces : 1 = false;  // folds what it receives with src
+  bool folds : 1 = false;    // another operand, in Scratch
+  Buffer src_buffer = Buffer::None;
+  Buffer dst_buffer = Buffer::None;
+  uint16_t src_chunk = 0;
+  uint16_t dst_chunk = 0;
+  uint16_t operand_chunk = 0;
+
+  Ref src() const { return {src_buffer, src_chunk}; }
+  Ref dst() const { return {dst_buffer, dst_chunk}; }
+  Ref operand() const { return folds ? scratch(operand_chunk) : Ref{}; }
+  void set_src(Ref at) {
+    src_buffer = at.buffer;
+    src_chunk = static_cast<uint16_t>(at.chunk);
+  }
+  void set_dst(Ref at) {
+    dst_buffer = at.buffer;
+    dst_chunk = static_cast<uint16_t>(at.chunk);
+  }
+  void set_operand(Ref at) {
+    folds = at.buffer != Buffer::None;
+    operand_chunk = static_cast<uint16_t>(at.chunk);
+  }
+
+  bool is_added() const { return block == kAdded; }
+  bool only_waits() const { return !receives && !sends && dst_buffer == Buffer::None; }
 };
+static_assert(sizeof(MscclMove) == 16);
 
 /// Some of a move's chunks.
 struct MscclPart {
@@ -44,11 +67,11 @@ struct MscclLink {
 struct MscclTrace {
   Chunks chunks;
   std::vector<std::vector<MscclMove>> gpus;  // in an order in which all can run
-  std::vector<MscclLink> links;              // in the order in which they are taken
-  std::vector<int> scratch_chunks;           // by GPU
+  std::vector<MscclLink> links;  // in the order in which they are taken; none where both ends are one chunk
+  std::vector<int> scratch_chunks;  // by GPU
 };
 
-constexpr size_t kMaxMoves = 130'000;  // of all GPUs
+constexpr size_t kMaxMoves = 1'000'000;  // of all GPUs
 inline Status too_many_moves() {
   return error(ErrorKind::TooLargeToPlan,
                "more than {} chunks, or runs of chunks, that are moved: expected at most as many", kMaxMoves);

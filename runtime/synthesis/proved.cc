@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kMaxChunks = 100'000;
 constexpr size_t kMaxOfFewLanes = 4'000'000;
+constexpr size_t kMaxStepsOfFewLanes = 130'000;
 
 /// What time and memory of a proof grow with: the chunks that the Steps of all ranks move, and those of
 /// inputs and outputs.
@@ -31,14 +32,14 @@ size_t chunks_of(const std::vector<Schedule>& ranks) {
   return chunks;
 }
 
-/// Whether there are so few lanes that their order takes little memory, whatever the number of Steps.
+/// Whether there are so few lanes that their order takes little memory, however many chunks their Steps move.
 bool has_few_lanes(const std::vector<Schedule>& ranks) {
   size_t steps = 0, lanes = 0;
   for (const Schedule& schedule : ranks) {
     lanes += schedule.lanes.size();
     for (const Lane& lane : schedule.lanes) steps += lane.steps.size();
   }
-  return (steps + lanes) * lanes <= kMaxOfFewLanes;
+  return steps <= kMaxStepsOfFewLanes && (steps + lanes) * lanes <= kMaxOfFewLanes;
 }
 
 class Proof {

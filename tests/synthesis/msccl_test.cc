@@ -355,3 +355,75 @@ TEST_CASE("a program that does not do what its collective is for is refused with
   CHECK(row.status().message().starts_with(path + ": it is no all_reduce: output[0] of rank 0"));
   CHECK(msccl_algorithm("file", folder / "none.xml").status().code() == Code::SystemError);
 }
+
+TEST_CASE("thread blocks that wait for one another in a circle are refused with the line") {
+  refuse_text(
+      program_text(
+          "allgather", 2, false, 0,
+          {{{-1, -1, {"nop i0 @1.1"}}, {-1, -1, {"nop i0", "nop i0 @2.0"}}, {-1, -1, {"nop i0 @0.0"}}}, {}}),
+      "t.xml:4: <step> of type nop of GPU 0 never runs: what it waits for never comes");
+}
+
+TEST_CASE("a program of more moves than a proof takes has Schedules, in time that grows with the moves") {
+  constexpr int kChunks = 40'000, kBlocks = 20;
+  std::vector<std::vector<BlockText>> gpus;
+  for (const int peer : {1, 0}) {
+    auto& blocks = gpus.emplace_back();
+    for (int block = 0; block < kBlocks; ++block) {
+      BlockText& at = blocks.emplace_back(BlockText{peer, peer, {}, block});
+      for (int chunk = block; chunk < kChunks; chunk += kBlocks) {
+        at.steps.push_back(fmt::format("s i{}", chunk));
+        at.steps.push_back(fmt::format("rrc i{0} o{0}", chunk));
+      }
+    }
+  }
+  const test::Folder folder;
+  const std::string path = folder / "long.xml";
+  const std::string text = program_text("allreduce", kChunks, false, 0, gpus);
+  std::ofstream(path) << text;
+  const auto ranks = schedules_of_text(text);
+  REQUIRE(ranks.status().message() == "");
+  for (const Schedule& rank : ranks.value()) {
+    REQUIRE(rank.lanes.size() == kBlocks);
+    for (const Lane& lane : rank.lanes) CHECK(lane.steps.size() == 2 * kChunks / kBlocks);
+  }
+  const auto row = msccl_algorithm("file", path);
+  CHECK(row.status().code() == Code::Unsupported);
+  CHECK(row.status().message().starts_with(path + ": it is too large to be verified: "));
+}
+
+TEST_CASE("sums of many different operands have a peer set each") {
+  constexpr int kPlaces = 3'500;
+  BlockText block{-1, -1, {}};
+  for (int place = 0; place < kPlaces; ++place) block.steps.push_back(fmt::format("cpy i0 s{}", place));
+  block.steps.push_back("cpy s0 o0");
+  for (int i = 0; i < 10'000; ++i) block.steps.push_back(fmt::format("re s{} o0", i * 3 % kPlaces));
+  const auto ranks = schedules_of_text(program_text("allreduce", 1, false, kPlaces, {{block}, {}}));
+  REQUIRE(ranks.status().message() == "");
+  const Schedule& first = ranks.value()[0];
+  CHECK(first.peer_sets.size() == kPlaces);
+  std::set<std::vector<int>> different(first.peer_sets.begin(), first.peer_sets.end());
+  CHECK(different.size() == first.peer_sets.size());
+}
+
+TEST_CASE("more places in scratch than the limit are refused by the limit") {
+  std::vector<std::vector<BlockText>> gpus(16, {{-1, -1, {"cpy i0 s65533"}}});
+  const auto ranks = schedules_of_text(program_text("allreduce", 1, false, 65'534, gpus));
+  CHECK(ranks.status().code() == Code::Unsupported);
+  CHECK(ranks.status().message() ==
+        "t.xml: more than 500000 chunks in scratch, as the file and as Schedules have them: expected at most "
+        "as many");
+}
+
+TEST_CASE("copies that wait for too many reads of the input are refused at once") {
+  constexpr int kReaders = 1'000, kCopies = 10'000;
+  std::vector<BlockText> blocks;
+  for (int reader = 0; reader < kReaders; ++reader)
+    blocks.push_back({-1, -1, {fmt::format("cpy i0 s{}", reader)}});
+  blocks.push_back({-1, -1, {"cpy i0 o0", "cpy i0 o1", fmt::format("cpy o0 s{} *2", kReaders)}});
+  blocks.push_back({-1, -1, std::vector<std::string>(kCopies, "cpy i0 o0")});
+  const auto ranks = schedules_of_text(program_text("allgather", 2, false, kReaders + 2, {blocks, {}}));
+  CHECK(ranks.status().code() == Code::Unsupported);
+  CHECK(ranks.status().message() ==
+        "t.xml: copies of GPU 0 wait for more than 2000000 reads of its input: expected at most as many");
+}
