@@ -98,6 +98,7 @@ Status Context::listen() {
   listeners_->add(tcp_listener_);
   listeners_->add(unix_listener_);
   if (answers_ps) ps_ = start_ps_server(*event_loop_);
+  ras_ = RasService::start(*event_loop_);
   return {};
 }
 
@@ -107,6 +108,7 @@ Context::~Context() {
     std::lock_guard lock(context_mutex());
     if (poller_at_fork == event_loop_.get()) poller_at_fork = nullptr;
   }
+  ras_.reset();
   ps_.reset();
   listeners_.reset();
   event_loop_.reset();

@@ -14,6 +14,7 @@
 #include "net/interfaces.h"
 #include "net/listeners.h"
 #include "ps_server.h"
+#include "ras/service.h"
 
 namespace rondo {
 
@@ -47,6 +48,7 @@ class Context {
   std::unique_ptr<EventLoop> event_loop_;
   std::unique_ptr<Listeners> listeners_;
   std::unique_ptr<PsServer> ps_;
+  std::unique_ptr<RasService> ras_;  // null: NCCL's ncclras is not answered
 };
 
 }  // namespace rondo

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/error_kinds.h"
 #include "base/file_name.h"
@@ -54,6 +55,13 @@ std::shared_ptr<const std::vector<RankRun>> runs_of(const std::vector<int>& rank
   return std::make_shared<const std::vector<RankRun>>(std::move(runs));
 }
 
+/// On how many hosts the ranks of a communicator are.
+int count_hosts(const std::vector<int>& ranks, const std::vector<PeerInfo>& members) {
+  std::set<uint64_t> hosts;
+  for (const int rank : ranks) hosts.insert(members[static_cast<size_t>(rank)].endpoint.host);
+  return static_cast<int>(hosts.size());
+}
+
 /// The lowest rank of this rank's process: threads may be ranks, and begin in any order.
 int process_rank(const std::vector<PeerInfo>& members, int session_rank) {
   const PeerInfo& own = members[static_cast<size_t>(session_rank)];
@@ -71,6 +79,8 @@ RecordedComm recorded(const Session::Attachment& attachment, const std::vector<P
           .communicator = attachment.communicator,
           .rank = static_cast<int>(std::find(ranks.begin(), ranks.end(), session_rank) - ranks.begin()),
           .size = static_cast<int>(ranks.size()),
+          .hosts = count_hosts(ranks, members),
+          .device = members[static_cast<size_t>(session_rank)].device.ordinal,
           .transports = attachment.transports,
           .here = ranks_here(ranks, members, session_rank),
           .session_ranks = runs_of(ranks),

@@ -34,6 +34,8 @@ struct RecordedComm {
   uint64_t communicator = 0;
   int rank = 0;
   int size = 1;
+  int hosts = 1;                                        // on which its ranks are
+  int device = -1;                                      // the rank's GPU, in its process; -1: it uses none
   std::string transports;                               // "shm to 3 ranks"
   std::shared_ptr<const std::vector<HereMember>> here;  // the ranks on this host; null: unknown
   /// The session's ranks, by those of the communicator; null: unknown, or in an order of many runs.
