@@ -90,14 +90,7 @@ std::string own_path() {
   return path;
 }
 
-std::string banner() {
-  int version = 0;
-  rondo_version(&version);
-  const int nccl = reported_version();
-  return fmt::format("Rondo {}.{}.{} as libnccl.so.2 (NCCL {}.{}.{} ABI) {}", version / 10000,
-                     version / 100 % 100, version % 100, nccl / 10000, nccl / 100 % 100, nccl % 100,
-                     own_path());
-}
+std::string banner() { return fmt::format("{} {}", product_text(), own_path()); }
 
 bool is_any_of(const char* text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(),
@@ -122,6 +115,18 @@ void name_variables() {
 }
 
 }  // namespace
+
+std::string nccl_version_text() {
+  const int version = reported_version();
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+std::string product_text() {
+  int version = 0;
+  rondo_version(&version);
+  return fmt::format("Rondo {}.{}.{} as libnccl.so.2 (NCCL {} ABI)", version / 10000, version / 100 % 100,
+                     version % 100, nccl_version_text());
+}
 
 bool Logger::shows(Level level) {
   int now = log_state().level.load(std::memory_order_relaxed);

@@ -7,6 +7,11 @@
 
 namespace rondo::nccl {
 
+/// "2.29.7", as ncclGetVersion() reports it.
+std::string nccl_version_text();
+/// "Rondo X.Y.Z as libnccl.so.2 (NCCL 2.29.7 ABI)"
+std::string product_text();
+
 class Logger {
  public:
   enum class Level { None, Version, Warn, Info };

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ras/address.h"
+
 namespace rondo::nccl {
 namespace {
 
@@ -90,8 +92,8 @@ constexpr Variable kVariables[] = {
     {"NCCL_IGNORE_CPU_AFFINITY", false, "nothing is bound unless RONDO_PIN=1"},
     {"NCCL_SET_THREAD_NAME", false, "the library's threads are always called rondo-..."},
     {"NCCL_RUNTIME_CONNECT", false, "connections are always made when they are first needed"},
-    {"NCCL_RAS_ENABLE", false, "there is no RAS service; rondo-ps shows what the ranks of a job do"},
-    {"NCCL_RAS_ADDR", false, "there is no RAS service; rondo-ps shows what the ranks of a job do"},
+    {"NCCL_RAS_ENABLE", true, "0: processes do not answer ncclras"},
+    {"NCCL_RAS_ADDR", true, "where they listen: localhost or an IP address, and a port; no other names"},
     {"NCCL_HOSTID", false, "hosts are identified by their kernel"},
     {"NCCL_CONF_FILE", false, "only the environment is read"},
     {"NCCL_WORK_FIFO_BYTES", false, "there is no such queue"},
@@ -112,6 +114,7 @@ bool same(std::string_view a, const char* b) {
 bool is_understood(std::string_view name) {
   if (name == "NCCL_ALGO") return !wanted_algorithm().empty();
   if (name == "NCCL_PROTO") return !wanted_protocol().empty();
+  if (name == "NCCL_RAS_ADDR") return parse_ras_address(variable("NCCL_RAS_ADDR")).has_value();
   return true;
 }
 
