@@ -2,6 +2,7 @@
 // The Schedule of an algorithm over levels, around that of the call between groups.
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "between_groups.h"
@@ -61,11 +62,20 @@ class Builder {
         groups_(Groups::smallest(shape, rank)),
         rank_(rank),
         call_(between.build(groups_.group())),
+        first_call_(between.depends_on_place() ? std::optional(Between(across, shape).build(groups_.group()))
+                                               : std::nullopt),
         call_parts_(between.parts()),
         scale_(between.scale()),
         pieces_(between.pieces()),
         shares_(across, shape),
-        schedule_(shape, rank, traits(shape.kind).has_blocks() ? 1 : shares_.all()) {}
+        parts_(shares_.parts()),
+        schedule_(shape, rank, parts_) {
+    if (!traits(shape.kind).has_blocks()) return;
+    for (int place = 0; place < groups_.size(); ++place) {
+      runs_.push_back(shares_.runs(place));
+      max_runs_ = std::max(max_runs_, runs_.back().size());
+    }
+  }
 
   // Of kinds that have one vector: a share for each place, of pieces that messages within groups carry.
   int count(int place) const { return shares_.length(place) / pieces_; }  // parts of a piece
@@ -225,26 +235,86 @@ class Builder {
     }
   }
 
-  /// A place in Scratch as long as the block at that index of the call between groups.
-  int scratch_of_block(int index) const {
-    const int groups = groups_.count();
-    if (!shape_.varying) return index;
-    return index / groups * shape_.nranks + groups_.rank_at(index % groups, groups_.place());
+  // Of kinds that have blocks: runs of those of each group, with a call between groups for each.
+  using Runs = std::vector<PartRun>;
+  const Runs& own_runs() const { return runs_of(rank_); }
+  const Runs& runs_of(int member) const { return runs_[static_cast<size_t>(groups_.place_of(member))]; }
+  int part_of(int group, const PartRun& run) const {
+    return groups_.rank_at(group, run.place) * parts_ + run.first;
+  }
+  /// Calls `take` with the runs of the ranks of the own group, in each group: in the order in which the
+  /// calls between groups need them, or have them ready, which is the same for all of these ranks.
+  void for_runs(Buffer buffer, const std::vector<int>& members,
+                const std::function<void(int member, int group, const PartRun& run)>& take) {
+    const Schedule& call = first_call_ ? *first_call_ : call_;
+    const int of_each = call.chunks.parts;
+    const std::vector<int> groups = order_of(call, buffer, groups_.count() * of_each, of_each);
+    for (size_t nth = 0; nth < max_runs_; ++nth)
+      for (const int group : groups)
+        for (const int member : members)
+          if (nth < runs_of(member).size()) take(member, group, runs_of(member)[nth]);
+  }
+  /// The call between groups for each run. `begin` tells where the run of a block of the call is.
+  void calls_between(const std::function<Ref(const PartRun& own, Buffer buffer, int block)>& begin) {
+    for (const PartRun& own : own_runs()) {
+      const int scale = own.count / call_parts_;
+      call_between(
+          [&](Ref chunk) {
+            Ref at = begin(own, chunk.buffer, chunk.chunk / call_parts_);
+            at.chunk += chunk.chunk % call_parts_ * scale;
+            return at;
+          },
+          scale);
+    }
   }
 
+  /// A place in Scratch as long as the run of the block at that index of the call between groups.
+  int scratch_of(const PartRun& own, int index) const {
+    const int groups = groups_.count(), vector = index / groups, group = index % groups;
+    const Runs& all = own_runs();
+    const int block =
+        shape_.varying ? vector * shape_.nranks + groups_.rank_at(group, own.place)
+                       : (vector * static_cast<int>(all.size()) + own.place - all[0].place) * groups + group;
+    return block * parts_ + own.first;
+  }
+
+  /// Where a part of another rank's block waits to be handed over.
+  int handed(const PartRun& own) const { return scratch_of(own, groups_.count() + groups_.group()); }
+
+  /// Scratch has the folds of the own group, then, if shares cross blocks, what is to be handed over, then
+  /// that of the calls between groups.
   void reduce_scatter() {
-    for (const int group : order_of(call_, Buffer::Input, groups_.count(), 1)) {
-      for (const int mate : groups_.mates())
-        schedule_.add(kFirst, {.src = input(groups_.rank_at(group, groups_.place_of(mate))), .send = {mate}});
-      schedule_.add(kFirst, {.recv = groups_.whole_group(),
-                             .src = input(groups_.rank_at(group, groups_.place())),
-                             .dst = scratch(scratch_of_block(group))});
-    }
-    call_between([this](Ref chunk) {
-      if (chunk.buffer == Buffer::Output) return chunk;
-      const int first = chunk.buffer == Buffer::Scratch ? groups_.count() : 0;
-      return scratch(scratch_of_block(first + chunk.chunk));
+    std::vector<int> members = groups_.mates();
+    members.push_back(rank_);
+    for_runs(Buffer::Input, members, [this](int member, int group, const PartRun& run) {
+      Move move{.src = input(part_of(group, run)), .count = run.count};
+      if (member == rank_) {
+        move.recv = groups_.whole_group();
+        move.dst = scratch(scratch_of(run, group));
+      } else {
+        move.send = {member};
+      }
+      schedule_.add(kFirst, move);
     });
+    const int groups = groups_.count(), calls = shares_.cross_blocks() ? 2 * groups : groups;
+    calls_between([=, this](const PartRun& own, Buffer buffer, int block) {
+      if (buffer == Buffer::Input) return scratch(scratch_of(own, block));
+      if (buffer == Buffer::Scratch) return scratch(scratch_of(own, calls + block));
+      return own.place == groups_.place() ? output(own.first) : scratch(handed(own));
+    });
+    hand_over();
+  }
+  /// What is complete of blocks of other ranks of the group.
+  void hand_over() {
+    for (const PartRun& own : own_runs())
+      if (own.place != groups_.place())
+        schedule_.add(kLast, {.src = scratch(handed(own)),
+                              .send = {groups_.rank_at(groups_.group(), own.place)},
+                              .count = own.count});
+    for (const int mate : groups_.mates())
+      for (const PartRun& run : runs_of(mate))
+        if (run.place == groups_.place())
+          schedule_.add(kLast, {.recv = {mate}, .dst = output(run.first), .count = run.count});
   }
 
   void all_gather() {
@@ -252,17 +322,29 @@ class Builder {
       collect_blocks();
       return;
     }
-    call_between([this](Ref chunk) {
-      if (chunk.buffer == Buffer::Output) return output(groups_.rank_at(chunk.chunk, groups_.place()));
-      return chunk;
+    const bool exchanges = shares_.cross_blocks();
+    if (exchanges) exchange_blocks();
+    calls_between([=, this](const PartRun& own, Buffer buffer, int block) {
+      if (buffer == Buffer::Output) return output(part_of(block, own));
+      return exchanges ? output(part_of(groups_.group(), own)) : input(own.first);
     });
-    for (const int group : order_of(call_, Buffer::Output, groups_.count(), 1)) {
-      schedule_.add(kLast, {.src = output(groups_.rank_at(group, groups_.place())), .send = groups_.mates()});
-      for (const int mate : groups_.mates()) {
-        const int from = groups_.rank_at(group, groups_.place_of(mate));
-        schedule_.add(kLast, {.recv = {mate}, .dst = output(from)});
-      }
-    }
+    std::vector<int> members = groups_.mates();
+    members.insert(members.begin(), rank_);
+    for_runs(Buffer::Output, members, [=, this](int member, int group, const PartRun& run) {
+      if (exchanges && group == groups_.group()) return;
+      const Ref block = output(part_of(group, run));
+      if (member == rank_)
+        schedule_.add(kLast, {.src = block, .send = groups_.mates(), .count = run.count});
+      else
+        schedule_.add(kLast, {.recv = {member}, .dst = block, .count = run.count});
+    });
+  }
+  /// Those of the own group, whole.
+  void exchange_blocks() {
+    const auto block = [this](int rank) { return output(rank * parts_); };
+    schedule_.add(kFirst, {.src = input(0), .dst = block(rank_), .send = groups_.mates(), .count = parts_});
+    for (const int mate : groups_.mates())
+      schedule_.add(kFirst, {.recv = {mate}, .dst = block(mate), .count = parts_});
   }
   /// All blocks of a place in one message. Scratch has a run of blocks for each place of the group, then that
   /// of the call between groups.
@@ -317,10 +399,14 @@ class Builder {
   const Groups groups_;
   const int rank_;
   const Schedule call_;
-  const int call_parts_;  // of a vector in that call, each of which stands for `scale_` parts
+  const std::optional<Schedule> first_call_;  // that of the first place, if others may have another
+  const int call_parts_;                      // of a vector in that call, each of which stands for `scale_`
   const int scale_;
   const int pieces_;  // of a share
   const Shares shares_;
+  const int parts_;         // of the vector, or of each block
+  std::vector<Runs> runs_;  // of blocks, by place
+  size_t max_runs_ = 0;
   StagedSchedule schedule_;
 };
 

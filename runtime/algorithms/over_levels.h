@@ -12,11 +12,18 @@
 //                       totals; in each group what they add up to goes to each rank
 //
 // Rank p of a group handles the p-th share of all data between groups, so that all NICs of a host are used,
-// and a rank never has a connection to another place of another group. Shares of vectors are as large as
-// Shape::weights says; those of blocks are equal, as every rank has its own. Hosts that differ in size have
-// as many places as the smallest has ranks; their other ranks only send to those, and receive from them. (The
-// levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER
-// 2020.)
+// and a rank never has a connection to another place of another group. Shares are equal, each block that of
+// its own rank, or as large as Shape::weights says. The blocks of a group are then divided as if they were
+// one vector, and make as many calls between groups as a share has runs of them:
+//
+//     3 ranks a group, weights 1:1:2, blocks of 4 parts:     0 0 0 1 | 1 1 2 2 | 2 2 2 2
+//
+// An all_gather goes to all ranks of the own group first, as any of them may carry a part of any block; and
+// in a reduce_scatter places hand over to the others what they have of their blocks.
+//
+// Hosts that differ in size have as many places as the smallest has ranks; their other ranks only send to
+// those, and receive from them. (The levels of HAN: X. Luo et al., HAN: a Hierarchical AutotuNed Collective
+// Communication Framework, CLUSTER 2020.)
 #pragma once
 
 #include "algorithms/algorithm.h"

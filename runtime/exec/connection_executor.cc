@@ -116,7 +116,7 @@ Executor ConnectionExecutor::row() {
 }
 
 Schedule ConnectionExecutor::schedule(const Algorithm& algorithm, const Shape& shape) const {
-  const bool has_places = algorithm.has_shares && !shape.weights.empty();  // which are those of Shape::order
+  const bool has_places = algorithm.has_shares(shape);  // which are those of Shape::order
   if (terms_.locality_order.empty() || !is_free_in_order(shape.kind) || has_places)
     return algorithm.build(shape, rank_);
   return build_in_order(algorithm, shape, rank_, terms_.locality_order);

@@ -82,7 +82,7 @@ void for_each_link(const Algorithm& algorithm, const Shape& shape, size_t vector
         LinkWork{group, times, predicted_terms(cost, times, static_cast<double>(tiles), link.ranks_per_cpu)});
   };
   LinkCost farthest = links.cost;
-  if (algorithm.has_shares && !shape.weights.empty()) farthest.us_per_byte *= links.shares.factor;
+  if (algorithm.has_shares(shape)) farthest.us_per_byte *= links.shares.factor;
   if (exchanges_all(algorithm) && !algorithm.for_groups) farthest.us_per_byte *= links.sharing;
   over(farthest, algorithm.cost(shape), shape.nranks, 0);
   if (!shape.hosts.empty())
@@ -157,10 +157,12 @@ Shape LinkModel::shape(const Call& call) const {
   Shape made = call.shape(nranks);
   made.levels = levels;
   made.order = order;
-  if (host_sizes.size() < 2 || traits(call.kind).has_blocks()) return made;
+  if (host_sizes.size() < 2) return made;
+  const bool has_blocks = traits(call.kind).has_blocks();
   const bool by_number = made.keeps_rank_order() && !order.empty();
-  const bool has_vector = call.kind != CollectiveKind::Barrier;
-  if (has_vector && !by_number && shares.serve(call.place.on_gpu)) made.weights = shares.weights;
+  const bool has_places = has_blocks ? has_equal_hosts() : call.kind != CollectiveKind::Barrier;
+  if (has_places && !by_number && shares.serve(call.place.on_gpu)) made.weights = shares.weights;
+  if (has_blocks) return made;
   if (by_number ? !has_consecutive_hosts() : has_equal_hosts()) return made;
   if (by_number) made.order = {};
   made.levels = {};
@@ -230,7 +232,7 @@ Result<Chunking> cut(const Algorithm& algorithm, const Call& call, const Shape& 
     hash = mix_plan(hash, static_cast<uint64_t>(shape.levels.size(level)));
   if (algorithm.for_groups)
     for (const int ranks : shape.hosts) hash = mix_plan(hash, static_cast<uint64_t>(ranks));
-  if (algorithm.has_shares)
+  if (algorithm.has_shares(shape))
     for (const int weight : shape.weights) hash = mix_plan(hash, static_cast<uint64_t>(weight));
   if (follows_order(algorithm, shape))
     for (const int rank : shape.order) hash = mix_plan(hash, static_cast<uint64_t>(rank));

@@ -14,8 +14,10 @@ class BlockLabels {
       : kind_(traits(shape.kind)), varying_(shape.varying), parts_(schedule.chunks.parts), order_(order) {}
 
   int label(Buffer buffer, int chunk) const { return is_of_rank(buffer) ? of_rank(chunk) : chunk; }
-  /// Whether chunks that a Step moves together stay consecutive.
-  bool may_move(Buffer buffer, const Step& step) const { return step.count == 1 || !is_of_rank(buffer); }
+  /// Whether chunks that a Step moves together stay consecutive, from the first one.
+  bool may_move(Buffer buffer, int chunk, int count) const {
+    return chunk % parts_ + count <= parts_ || !is_of_rank(buffer);
+  }
   /// Scratch chunks keep their lengths, so that they are those of other ranks' blocks.
   int scratch_chunks(int chunks) const {
     const int all = static_cast<int>(order_.size()) * parts_;
@@ -71,7 +73,8 @@ Schedule relabelled(const Shape& shape, Schedule schedule, std::span<const int> 
                    : order[static_cast<size_t>(member)];
   for (Lane& lane : schedule.lanes)
     for (Step& step : lane.steps) {
-      assert(blocks.may_move(step.src(), step) && blocks.may_move(step.dst(), step));
+      assert(blocks.may_move(step.src(), step.src_chunk, step.count));
+      assert(blocks.may_move(step.dst(), step.dst_chunk, step.count));
       label(step.src(), step.src_chunk);
       label(step.dst(), step.dst_chunk);
     }

@@ -93,9 +93,13 @@ void StagedSchedule::remember(StepPlace at, const Move& move) {
   });
 }
 
-void StagedSchedule::add(int lane, const Move& move) {
+int StagedSchedule::steps_in(int lane) const {
   const auto index = static_cast<size_t>(lane);
-  const StepPlace at{lane, index < lanes_.size() ? static_cast<int>(lanes_[index].size()) : 0};
+  return index < lanes_.size() ? static_cast<int>(lanes_[index].size()) : 0;
+}
+
+void StagedSchedule::add(int lane, const Move& move) {
+  const StepPlace at{lane, steps_in(lane)};
   plan(at, move, {}, memory_);
   remember(at, move);
 }
@@ -103,13 +107,16 @@ void StagedSchedule::add(int lane, const Move& move) {
 void StagedSchedule::add_call(const Schedule& call, int first_lane, const Placement& place) {
   const auto lane_of = [&](size_t index) { return first_lane + call.lanes[index].port; };
   const Memory before = memory_;  // the call orders its own Steps
+  std::vector<int> begins;        // of its lanes, which other calls may have
+  for (size_t index = 0; index < call.lanes.size(); ++index) begins.push_back(steps_in(lane_of(index)));
   for (size_t index = 0; index < call.lanes.size(); ++index) {
-    int number = 0;
+    int number = begins[index];
     for (const Step& step : call.lanes[index].steps) {
       const StepPlace at{lane_of(index), number++};
       std::vector<StepWait> waits;
       if (step.wait_lane != Step::kNone)
-        waits.push_back({.on = {lane_of(step.wait_lane), step.wait_step}, .tile_before = step.has(kBefore)});
+        waits.push_back({.on = {lane_of(step.wait_lane), begins[step.wait_lane] + step.wait_step},
+                         .tile_before = step.has(kBefore)});
       const Move move = placed(call, step, place);
       plan(at, move, std::move(waits), before);
       remember(at, move);

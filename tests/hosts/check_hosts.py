@@ -23,7 +23,8 @@ ALONE = sys.argv.pop(1) if sys.argv[-1] in ("Topologies", "Doctor") else None
 PERF, PAIRS, FIRST_BROADCAST = [None] * 3 if ALONE else [sys.argv.pop(1) for _ in range(3)]
 TIMEOUT_S = 120
 IN_SHARES = {"all_reduce": "hierarchical_ring", "broadcast": "hierarchical_tree", "reduce": "hierarchical_chain",
-             "scan": "hierarchical", "exscan": "hierarchical_doubling", "reduce_scatter": "hierarchical_halving"}
+             "scan": "hierarchical", "exscan": "hierarchical_doubling", "reduce_scatter": "hierarchical_halving",
+             "all_gather": "hierarchical_ring"}
 
 
 def start(hosts, ranks_a_host, words, own_gpus=False, meanwhile=lambda processes: None, program=PERF, of_hosts=None,

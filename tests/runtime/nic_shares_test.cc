@@ -146,31 +146,50 @@ TEST_CASE("weights are never slower than equal shares, and at most 8") {
 
 TEST_CASE(
     "on GPUs 0 to 2 of hosts with a NIC for two of them, weights take 3/4 of the time of equal shares") {
-  const Algorithm& row = *algorithm_by_name(CollectiveKind::AllReduce, "hierarchical").value();
-  const Call call = long_call(CollectiveKind::AllReduce);
-  LinkModel links = links_of_two({1, 1, 2});
-  const auto us = [&] {
-    const Shape shape = links.shape(call);
-    return predict_over_connections(row, call, shape, links, size_t{1} << 20).us;
-  };
-  const double weighted = us();
-  links.shares.serve_gpus = false;
-  CHECK(weighted / us() == Approx(0.75).epsilon(0.001));
+  for (const CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    INFO(collective_name(kind));
+    const Algorithm& row = *algorithm_by_name(kind, "hierarchical_ring").value();
+    const Call call = long_call(kind);
+    LinkModel links = links_of_two({1, 1, 2});
+    const auto us = [&] {
+      const Shape shape = links.shape(call);
+      return predict_over_connections(row, call, shape, links, size_t{1} << 20).us;
+    };
+    const double weighted = us();
+    links.shares.serve_gpus = false;
+    CHECK(weighted / us() == Approx(0.75).epsilon(0.001));
+  }
   const std::vector<Host> hosts(2, host_of({1, 1, 2}));
   constexpr double kGbit = 8.0 * (1 << 30) / 1e9, kMs = 1e3;
   CHECK(busiest(hosts, {1, 1, 1}) * kGbit * kMs == Approx(28.6).epsilon(0.01));
   CHECK(busiest(hosts, {1, 1, 2}) * kGbit * kMs == Approx(21.5).epsilon(0.01));
 }
 
-TEST_CASE("calls with one vector are weighted, those with blocks and barriers are not") {
+TEST_CASE("what is chosen for a long call carries weights, if it goes by shares") {
   const LinkModel links = links_of_two({1, 1, 2});
   for (const CollectiveKind kind : kAllCollectives) {
-    Call call = long_call(kind);
-    if (kind == CollectiveKind::Barrier) call.count = 0;
+    if (kind == CollectiveKind::Barrier) continue;
     INFO(collective_name(kind));
-    const bool has_vector = !traits(kind).has_blocks() && kind != CollectiveKind::Barrier;
-    CHECK(links.shape(call).weights.size() == (has_vector ? 3 : 0));
+    const CallForm form{.kind = kind, .bytes = size_t{1} << 30};
+    const Shape shape = form.shape(links);
+    const bool has_shares =
+        kind != CollectiveKind::AllToAll && kind != CollectiveKind::Gather && kind != CollectiveKind::Scatter;
+    CHECK(choice(links, form).has_shares(shape) == has_shares);
   }
+}
+
+TEST_CASE("barriers, and blocks of unequal hosts, have no weights") {
+  LinkModel links = links_of_two({1, 1, 2});
+  Call barrier = long_call(CollectiveKind::Barrier);
+  barrier.count = 0;
+  CHECK(links.shape(barrier).weights.empty());
+  CHECK(links.shape(long_call(CollectiveKind::AllGather)).weights.size() == 3);
+  const NicShares shares = links.shares;
+  links = links_of(host_by_host({6, 3}));
+  links.shares = shares;
+  CHECK(links.shape(long_call(CollectiveKind::AllGather)).weights.empty());
+  CHECK(links.shape(long_call(CollectiveKind::AllReduce)).weights.size() == 3);
 }
 
 TEST_CASE("in memory of the host, shares are equal unless messages between hosts are what takes longest") {
@@ -191,7 +210,7 @@ TEST_CASE("plans of different weights have different hashes, and only those of a
     if (row.kind != CollectiveKind::AllReduce || !row.supports(equal)) continue;
     INFO(row.name);
     const auto hash = [&](const Shape& shape) { return cut(row, call, shape, 1 << 20).take().hash; };
-    CHECK((hash(weighted) != hash(equal)) == row.has_shares);
+    CHECK((hash(weighted) != hash(equal)) == row.has_shares(weighted));
   }
 }
 

@@ -103,6 +103,72 @@ TEST_CASE("over levels no connection crosses from one place of a group to anothe
   CHECK(rows == 24);
 }
 
+namespace {
+
+/// The part of all blocks, or of a vector, that the ranks at each place send to other groups.
+std::vector<double> sent_between_groups(const Algorithm& algorithm, const Shape& shape) {
+  std::vector<double> sent(static_cast<size_t>(places_of(shape)));
+  for (const Schedule& schedule : build_all(algorithm, shape)) {
+    const auto [group, place] = place_of(shape, schedule.rank);
+    for (const Lane& lane : schedule.lanes)
+      for (const Step& step : lane.steps) {
+        if (!step.has(kSend)) continue;
+        for (const int peer : schedule.peer_sets[step.send_set])
+          if (place_of(shape, peer).first != group)
+            sent[static_cast<size_t>(place)] +=
+                static_cast<double>(step.count) / std::max(schedule.chunks.input, schedule.chunks.output);
+      }
+  }
+  return sent;
+}
+
+}  // namespace
+
+TEST_CASE("between groups, the ranks at each place send as much as they weigh") {
+  std::set<CollectiveKind> kinds;
+  for (const Algorithm& algorithm : algorithms())
+    for (int n = 4; n <= (brief() ? 8 : 16); ++n)
+      for (Shape shape : supported_shapes(algorithm, n)) {
+        if (!algorithm.has_shares(shape)) continue;
+        kinds.insert(algorithm.kind);
+        INFO(name_of(algorithm) << ", " << to_string(shape));
+        const std::vector<double> sent = sent_between_groups(algorithm, shape);
+        const double all = std::accumulate(sent.begin(), sent.end(), 0.0);
+        const double weight = std::accumulate(shape.weights.begin(), shape.weights.end(), 0.0);
+        for (size_t place = 0; place < sent.size(); ++place)
+          CHECK(sent[place] == Approx(all * shape.weights[place] / weight));
+        shape.weights = {};
+        const std::vector<double> equal = sent_between_groups(algorithm, shape);
+        CHECK(all == Approx(std::accumulate(equal.begin(), equal.end(), 0.0)));
+      }
+  CHECK(kinds.size() == 7);
+}
+
+TEST_CASE("blocks that would have too many parts, or that move several at once, are not divided") {
+  const auto has_shares = [](CollectiveKind kind, const char* name, int nranks,
+                             const std::vector<int>& weights) {
+    const Algorithm& row = *algorithm_by_name(kind, name).value();
+    Shape shape{.kind = kind, .nranks = nranks, .levels = 8};
+    shape.weights = weights;
+    REQUIRE(row.supports(shape));
+    Shape equal = shape;
+    equal.weights = {};
+    if (!row.has_shares(shape)) CHECK(to_string(row.build(shape, 3)) == to_string(row.build(equal, 3)));
+    return row.has_shares(shape);
+  };
+  const std::vector<int> parts15 = {1, 1, 2, 2, 2, 2, 2, 3}, parts17 = {1, 1, 2, 2, 2, 2, 2, 5};
+  for (const CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    INFO(collective_name(kind));
+    CHECK(has_shares(kind, "hierarchical_ring", 24, parts15));
+    CHECK_FALSE(has_shares(kind, "hierarchical_ring", 24, parts17));
+    CHECK_FALSE(has_shares(kind, "hierarchical_ring", 4096, parts15));  // 16-bit numbers
+    CHECK_FALSE(has_shares(kind, "hierarchical", 24, parts15));
+  }
+  CHECK_FALSE(has_shares(CollectiveKind::AllGather, "hierarchical_doubling", 24, parts15));
+  CHECK_FALSE(has_shares(CollectiveKind::ReduceScatter, "hierarchical_halving", 24, parts15));
+  CHECK_FALSE(has_shares(CollectiveKind::AllToAll, "hierarchical", 24, parts15));
+}
+
 TEST_CASE("over levels a plan for more ranks than 16-bit numbers allow is refused, and never aborts") {
   int built = 0, refused = 0;
   for (const Algorithm& algorithm : algorithms()) {

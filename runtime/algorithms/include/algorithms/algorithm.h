@@ -148,9 +148,9 @@ struct Algorithm {
   /// Only for ranks in groups (Shape::levels). A row of the table builds for groups of consecutive ranks, and
   /// is relabelled for others: see follows_order().
   bool for_groups = false;
-  /// Whether the ranks at each place of the groups carry a share of the data between them, of vectors as
-  /// Shape::weights says.
-  bool has_shares = false;
+  /// Whether the ranks at each place of the groups carry between them what Shape::weights says; if not, as if
+  /// it were empty.
+  std::function<bool(const Shape& shape)> has_shares = [](const Shape&) { return false; };
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
   /// Whether a rank connects with all others, or with one in each group, as n grows. The other rows connect

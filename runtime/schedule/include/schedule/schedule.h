@@ -32,8 +32,8 @@ struct Shape {
   /// The groups instead of levels, if hosts differ in size: how many ranks each has, in that order. Outlives
   /// the Shape.
   std::span<const int> hosts = {};
-  /// Of a vector, how many equal parts each place of the largest groups (of unequal hosts, of the smallest)
-  /// carries between groups; empty: one each. Kinds with blocks have none. Outlives the Shape.
+  /// Of a vector, or of the blocks of a group, how many equal parts each place of the largest groups (of
+  /// unequal hosts, of the smallest) carries between groups; empty: one each. Outlives the Shape.
   std::span<const int> weights = {};
 
   /// The levels, or one if the groups are hosts.

@@ -34,6 +34,7 @@ class StagedSchedule {
   /// Adds a Step to a lane. Its waits follow from its data.
   void add(int lane, const Move& move);
   /// Adds, as a stage, what a rank does in a smaller call; its lanes follow `first_lane`, by their ports.
+  /// Calls from the same lane on are made one after the other, as all ranks have to add them.
   void add_call(const Schedule& call, int first_lane, const Placement& place);
   /// What is added to a lane from now on also waits for all that these others have, from `first_lane` on.
   void wait(int lane, int first_lane);
@@ -58,6 +59,7 @@ class StagedSchedule {
   };
   using Memory = std::map<Cell, Uses>;
 
+  int steps_in(int lane) const;
   void plan(StepPlace at, Move move, std::vector<StepWait> waits, const Memory& before);
   void wait_for_all(const std::map<int, int>& uses, int lane, std::vector<StepWait>& waits) const;
   void remember(StepPlace at, const Move& move);
