@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "groups.h"
 #include "parts.h"
 
 namespace rondo::all_reduce_double_binary_tree {
@@ -59,9 +60,9 @@ constexpr int kTrees = 2;
 
 bool supports(const Shape& shape) { return fits(shape, 1); }
 
-/// Volumes are fitted to the simulator's results, to within a sixth: which transfers overlap depends on the
-/// relative position of the two trees.
-Cost cost(const Shape& shape) {
+/// Over equal links. Volumes are fitted to the simulator's results, to within a sixth: which transfers
+/// overlap depends on the relative position of the two trees.
+Cost cost_of_all(const Shape& shape) {
   const int n = shape.nranks;
   const double rounds = 2 * floor_log2(n);
   if (n == 1) return {};
@@ -86,6 +87,50 @@ class Seats {
   bool mirrored_;
   int shift_;
 };
+
+/// The most edges of both trees that a rank has to ranks of other groups.
+int max_edges_between(const Shape& shape) {
+  const Groups groups(shape);
+  std::vector<int> edges(static_cast<size_t>(shape.nranks));
+  for (int tree = 0; tree < kTrees; ++tree) {
+    const Seats seats(shape, tree);
+    for (int position = 1; position <= shape.nranks; ++position) {
+      const int above = parent_of(position, shape.nranks);
+      if (above == 0) continue;
+      const int rank = seats.rank(position), parent = seats.rank(above);
+      if (groups.group_of(rank) == groups.group_of(parent)) continue;
+      for (const int end : {rank, parent}) ++edges[static_cast<size_t>(end)];
+    }
+  }
+  return *std::ranges::max_element(edges);
+}
+
+/// Ranks of a group are consecutive, so about as many levels of a tree cross groups as a tree of groups has.
+/// Each edge carries half of the vector in either direction.
+Cost cost_between(const Shape& shape) {
+  const Cost all = cost_of_all(shape);
+  const double rounds = std::min(all.rounds, 2.0 * ceil_log2(Groups(shape).count()));
+  const double part = rounds / all.rounds;
+  return {.rounds = rounds,
+          .volume = all.volume * part,
+          .steady = std::min(all.steady, max_edges_between(shape) * 0.5),
+          .folds = all.folds * part};
+}
+
+/// The rest: at least an edge.
+Cost cost_within(const Shape& shape) {
+  const Cost all = cost_of_all(shape), between = cost_between(shape);
+  return {.rounds = all.rounds - between.rounds,
+          .volume = all.volume - between.volume,
+          .steady = std::max(0.5, all.steady - between.steady),
+          .folds = all.folds - between.folds};
+}
+
+Cost cost(const Shape& shape) { return has_groups(shape) ? cost_between(shape) : cost_of_all(shape); }
+
+Cost inner_cost(const Shape& shape, int level) {
+  return has_groups(shape) ? of_outermost<cost_within>(shape, level) : Cost();
+}
 
 void add_tree(Schedule& schedule, const Shape& shape, int tree) {
   const Seats seats(shape, tree);
@@ -123,6 +168,7 @@ Algorithm row() {
           .supports = supports,
           .cost = cost,
           .cost_is_estimate = true,
+          .inner_cost = inner_cost,
           .build = build,
           .parts = [](const Shape&) { return kTrees; }};
 }
