@@ -59,8 +59,7 @@ Result<Shape> shape_of(const rondo_plan_call_t* call) {
 }
 
 Result<std::unique_ptr<rondo_plan>> plan_of(const Algorithm& row, const Shape& shape, int group) {
-  const bool ignores_weights = !shape.weights.empty() && !row.has_shares(shape);
-  if (!row.supports(shape) || ignores_weights)
+  if (!row.supports(shape) || (!shape.weights.empty() && !row.has_shares(shape)))
     return error(ErrorKind::AlgorithmCannot, "{} by {} does not serve {} rank{}{}{}",
                  collective_name(shape.kind), row.name, shape.nranks, shape.nranks == 1 ? "" : "s",
                  group == 1 ? "" : fmt::format(" in groups of {}", group),

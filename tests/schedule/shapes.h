@@ -75,7 +75,7 @@ inline int places_of(const Shape& shape) {
 /// The same with weights, if it has any.
 inline void add_weighted(const Algorithm& algorithm, Shape shape, std::vector<Shape>& shapes) {
   shape.weights = weights_of(places_of(shape));
-  if (algorithm.has_shares(shape)) shapes.push_back(shape);
+  if (algorithm.supports(shape) && algorithm.has_shares(shape)) shapes.push_back(shape);
 }
 
 /// Every combination of root, commutativity, varying form, groups and weights (if relevant) that the kind has

@@ -149,7 +149,7 @@ struct Algorithm {
   /// is relabelled for others: see follows_order().
   bool for_groups = false;
   /// Whether the ranks at each place of the groups carry between them what Shape::weights says; if not, as if
-  /// it were empty.
+  /// it were empty. Requires that the row supports the shape.
   std::function<bool(const Shape& shape)> has_shares = [](const Shape&) { return false; };
   /// Chosen only if all ranks share memory, unless it is requested.
   bool for_shared_memory = false;
