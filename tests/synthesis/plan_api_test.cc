@@ -326,7 +326,7 @@ TEST_CASE("arguments of plans that make no sense are refused by name") {
   refused(rondo_plan_named(&none.plan, &call, "ring"), RONDO_UNSUPPORTED,
           "all_reduce by ring does not serve 4 ranks in groups of 2 with weights");
   call.collective = "all_gather";
-  refused(rondo_plan_named(&none.plan, &call, "hierarchical_ring"), RONDO_UNSUPPORTED, "with weights");
+  refused(rondo_plan_named(&none.plan, &call, "hierarchical"), RONDO_UNSUPPORTED, "with weights");
   call.size = 8;
   refused(rondo_plan_named(&none.plan, &call, "ring"), RONDO_INVALID_ARGUMENT, "call->size is 8");
   refused(rondo_plan_import(&none.plan, "/nowhere/at/all"), RONDO_SYSTEM_ERROR,
