@@ -234,7 +234,8 @@ class Rooms(unittest.TestCase):
         self.assertIn("topology", self.names_in("topology"))
         self.assertLessEqual({"topology-hwloc_xml", "topology-nccl_xml", "topology-nvidia_smi"},
                              set(self.names_in("topology/formats")))
-        self.assertEqual(self.names_in("runtime/net"), ["runtime-ras", "start", "start-job_inquiry", "start-text_server"])
+        self.assertEqual(self.names_in("runtime/net"),
+                         ["runtime-ras", "start", "start-job_inquiry", "start-text_server"])
         self.assertEqual(self.names_in("runtime/plan/"),
                          ["runtime-gpu_choice", "runtime-nic_shares", "runtime-paper_job", "runtime-plan_cache",
                           "runtime-rules", "runtime-saved_costs", "runtime-selection", "runtime-time_parts", "start"])
