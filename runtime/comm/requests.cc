@@ -58,10 +58,11 @@ class Request {
     if (std::ranges::any_of(ops_, is_call)) turn_ = Turn{&communicator(), communicator().take_turn()};
   }
   bool has_turn() const { return !turn_ || turn_->communicator->is_turn(turn_->number); }
-  bool oversubscribed() const { return !ops_.empty() && communicator().oversubscribed(); }
 
   GroupOp own_;  // of a request that is not a prepared one
   std::span<const GroupOp> ops_;
+  // The communicator may be gone when a request that is over is waited for.
+  bool oversubscribed_ = !ops_.empty() && communicator().oversubscribed();
   std::optional<MessageStreams> streams_;
   std::optional<CommProgress> progress_;
   std::optional<Turn> turn_;          // of calls, from the start to the end
@@ -144,7 +145,7 @@ void Requests::start_thread(News& news) {
 
 Status Requests::wait(Request& request, int64_t timeout_ms) {
   const Deadline deadline = Deadline::in_ms(timeout_ms);
-  Backoff backoff(request.oversubscribed(), [&](int64_t ns) { sleep_for(ns, &request); });
+  Backoff backoff(request.oversubscribed_, [&](int64_t ns) { sleep_for(ns, &request); });
   News news;
   std::unique_lock lock(mutex_);
   ++waiting_;
