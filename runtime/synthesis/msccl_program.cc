@@ -270,7 +270,7 @@ class GpuWriter {
     step.count = static_cast<uint16_t>(count);
     if (after) set_wait(step, *after);
     auto& steps = gpu_.blocks[static_cast<size_t>(block)].steps;
-    steps.push_back(std::move(step));
+    steps.push_back(step);
     blocks_->set_latest(block);
     previous_ = Place{block, static_cast<int>(steps.size()) - 1};
   }
