@@ -95,8 +95,8 @@ inline Digest listener_proof(const Secret& secret, const Transcript& said) {
 Status check_answer(const Answer& answer);
 Status check_receipt(const Receipt& receipt, const Secret& secret, const Transcript& said);
 
-/// Ranks the failures of several addresses; the heaviest is reported. A timeout outweighs a refusal, because
-/// the address that refuses may belong to another machine while the right one does not answer.
+/// Which failure is reported if all addresses of a peer fail: the heaviest. A timeout outweighs a refusal,
+/// because the address that refuses may belong to another machine while the right one does not answer.
 int weight_of(const Status& failure);
 
 /// The user's name for the secret that the two ends do not share.
