@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "health/flight_text.h"
 #include "net/handshake.h"
+#include "net/paced_listeners.h"
 #include "net/socket.h"
 
 namespace rondo {
@@ -115,7 +116,7 @@ void PsServer::have_result(uint64_t session, std::string result) {
 
 std::unique_ptr<PsServer> start_ps_server(EventLoop& event_loop) {
   auto listener = listen_unix(fmt::format("rondo-ps-{}-{}-{:016x}", ::geteuid(), ::getpid(), random_u64()),
-                              TextServer::kBacklog);
+                              PacedListeners::kBacklog);
   if (!listener.ok()) {
     log().info("rondo-ps will not see this process: {}", listener.status().text());
     return nullptr;

@@ -55,44 +55,19 @@ void discard_input(int fd) {
 
 RasServer::RasServer(EventLoop& event_loop, std::vector<Fd> listeners, RasOptions options,
                      std::string own_name)
-    : event_loop_(event_loop),
-      listeners_(std::move(listeners)),
-      options_(std::move(options)),
-      own_name_(std::move(own_name)) {
-  event_loop_.call([this] {
-    for (const Fd& listener : listeners_)
-      event_loop_.watch(listener.get(), EPOLLIN, [this, &listener](uint32_t) { accept_some(listener); });
+    : event_loop_(event_loop), options_(std::move(options)), own_name_(std::move(own_name)) {
+  event_loop_.call([&] {
+    listeners_ = std::make_unique<PacedListeners>(event_loop_, std::move(listeners),
+                                                  [this](Fd fd, const Address&) { welcome(std::move(fd)); });
   });
 }
 
 RasServer::~RasServer() {
   event_loop_.call([this] {
-    for (const Fd& listener : listeners_) event_loop_.unwatch(listener.get());
+    listeners_.reset();
     event_loop_.cancel(expiry_);
-    event_loop_.cancel(pause_);
     census_.reset();
     drop_all();
-  });
-}
-
-void RasServer::accept_some(const Fd& listener) {
-  for (int taken = 0; taken < kAtATime; ++taken) {
-    Address from;
-    Fd fd = accept_pending(listener, from);
-    if (!fd.valid()) {
-      if (errno != EAGAIN) pause();  // no descriptor is left, say
-      return;
-    }
-    welcome(std::move(fd));
-  }
-  pause();
-}
-
-void RasServer::pause() {
-  event_loop_.cancel(pause_);
-  for (const Fd& listener : listeners_) event_loop_.change(listener.get(), 0);
-  pause_ = event_loop_.after_ms(kPause_ms, [this] {
-    for (const Fd& listener : listeners_) event_loop_.change(listener.get(), EPOLLIN);
   });
 }
 

@@ -15,15 +15,15 @@
 #include "base/fd.h"
 #include "census.h"
 #include "net/event_loop.h"
+#include "net/paced_listeners.h"
 #include "ras/options.h"
 
 namespace rondo {
 
 class RasServer {
  public:
-  static constexpr int kBacklog = 64;
-  static constexpr size_t kMaxClients =
-      8;  // of this user, and as many that cannot be told; then the oldest ends
+  // Of this user, and as many that cannot be told; then the oldest ends.
+  static constexpr size_t kMaxClients = 8;
   static constexpr size_t kMaxLine = 1024;      // bytes
   static constexpr int kMaxCommands = 32;       // of a client
   static constexpr int64_t kAsk_ms = 30'000;    // until its STATUS
@@ -31,8 +31,6 @@ class RasServer {
   static constexpr int64_t kMaxTimeout_ms = 60'000;
   static constexpr int64_t kRead_ms = 5000;  // until it has read the answer
   static constexpr int64_t kReuse_ms = 50;   // clients within this time get the same findings
-  static constexpr int kAtATime = 16;        // connections, and then none for kPause_ms
-  static constexpr int64_t kPause_ms = 50;
 
   /// `own_name`: at which other processes ask this one. Any thread but the service thread; likewise the
   /// destructor.
@@ -57,8 +55,6 @@ class RasServer {
   using Clients = std::list<RasClient>;
 
   // On the service thread only.
-  void accept_some(const Fd& listener);
-  void pause();
   void welcome(Fd fd);
   void make_room(bool is_trusted);
   void handle(Clients::iterator client, uint32_t events);
@@ -75,14 +71,13 @@ class RasServer {
   void drop_all();
 
   EventLoop& event_loop_;
-  const std::vector<Fd> listeners_;
   const RasOptions options_;
   const std::string own_name_;
   Clients clients_;  // oldest first
   std::unique_ptr<RasCensus> census_;
   std::unique_ptr<const RasFindings> found_;  // null: none, or out of date
   EventLoop::Timer expiry_ = 0;
-  EventLoop::Timer pause_ = 0;
+  std::unique_ptr<PacedListeners> listeners_;
 };
 
 }  // namespace rondo

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "census.h"
+#include "net/paced_listeners.h"
 #include "net/socket.h"
 #include "net/text_server.h"
 #include "ras/address.h"
@@ -32,7 +33,7 @@ Result<Fd> listen_beside(const IpAddress& ip, uint16_t port) {
   // Accepted connections have it too: what clients leave unread stays small, also after they are dropped.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &kSendBytes, sizeof kSendBytes);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0 ||
-      ::listen(fd.get(), RasServer::kBacklog) != 0)
+      ::listen(fd.get(), PacedListeners::kBacklog) != 0)
     return system_error("cannot listen on " + address.text(), errno);
   return fd;
 }
@@ -50,7 +51,7 @@ std::vector<Fd> listeners_at(const RasAddress& address) {
 }
 
 std::unique_ptr<TextServer> tell_others(EventLoop& event_loop, const std::string& name) {
-  auto listener = listen_unix(name, TextServer::kBacklog);
+  auto listener = listen_unix(name, PacedListeners::kBacklog);
   if (!listener.ok()) {
     log().debug("RAS: other processes cannot ask this one: {}", listener.status().text());
     return nullptr;

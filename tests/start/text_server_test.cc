@@ -20,6 +20,7 @@
 #include "catch.h"
 #include "net/framed_socket.h"
 #include "net/handshake.h"
+#include "net/paced_listeners.h"
 #include "net/socket.h"
 #include "place_answers.h"
 #include "process.h"
@@ -40,7 +41,7 @@ struct Served {
   std::string text;
   std::atomic<int> made{0};
   std::unique_ptr<EventLoop> event_loop = std::move(EventLoop::start().value());
-  TextServer server{*event_loop, std::move(listen_unix(name, TextServer::kBacklog).value()), [this] {
+  TextServer server{*event_loop, std::move(listen_unix(name, PacedListeners::kBacklog).value()), [this] {
                       ++made;
                       return text;
                     }};
@@ -137,7 +138,7 @@ TEST_CASE("500 clients that neither read nor write take few descriptors, and kee
   std::vector<Fd> clients;
   size_t most = 0;
   int64_t longest_ns = 0;
-  const Deadline while_some_are_accepted = Deadline::in_ms(5 * TextServer::kPause_ms);
+  const Deadline while_some_are_accepted = Deadline::in_ms(5 * PacedListeners::kPause_ms);
   for (int at = 0; at < 500 || !while_some_are_accepted.passed(); ++at) {
     if (clients.size() == 500) clients.erase(clients.begin());
     const Address address = Address::abstract_unix(served.name);

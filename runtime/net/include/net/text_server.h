@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "net/event_loop.h"
+#include "net/paced_listeners.h"
 #include "net/text_sender.h"
 
 namespace rondo {
@@ -19,9 +20,6 @@ class TextServer {
  public:
   static constexpr size_t kMaxClients = TextSender::kMaxClients;
   static constexpr int64_t kReuse_ms = FreshText::kReuse_ms;
-  static constexpr int kAtATime = 16;  // connections, and then none for kPause_ms
-  static constexpr int64_t kPause_ms = kReuse_ms;
-  static constexpr int kBacklog = 64;  // for the listener
 
   /// Takes the socket of a client whose own end has a name; false: this one gets the text as others do.
   using OnNamed = std::function<bool(const std::string& name, Fd& fd)>;
@@ -33,16 +31,13 @@ class TextServer {
 
  private:
   // On the service thread only.
-  void accept_some();
-  void pause();
   void welcome(const std::string& name, Fd fd);
 
   EventLoop& event_loop_;
-  const Fd listener_;
   const OnNamed on_named_;
   FreshText text_;
   TextSender sender_;
-  EventLoop::Timer pause_ = 0;
+  std::unique_ptr<PacedListeners> listeners_;
 };
 
 }  // namespace rondo
