@@ -178,6 +178,13 @@ class Docs(unittest.TestCase):
         self.assertIn("RONDO_NEW is read by the code and not listed", found[0])
         self.assertIn("reads RONDO_NEW, which the library takes for a slip", found[1])
 
+    def test_variables_of_scripts_whose_beginning_is_known(self):
+        files = self.files("| `RONDO_LOG` | x |\n| `RONDO_PIN` | x |\n")
+        files |= {doc_rules.KNOWN: '{"RONDO_TEST_"}', "tools/a": 'echo "$RONDO_TEST_UNTIL $RONDO_TESTS"\n'}
+        found = doc_rules.environment_violations(files)
+        self.assertEqual(len(found), 1)
+        self.assertIn("reads RONDO_TESTS, which the library takes for a slip", found[0])
+
     def test_a_variable_of_a_script_that_the_library_does_not_know(self):
         files = self.files("| `RONDO_LOG` | x |\n| `RONDO_PIN` | x |\n")
         files |= {doc_rules.KNOWN: '"RONDO_JOBS"', "tools/test": 'x=${RONDO_JOBS:-} y=$RONDO_LOG z=${RONDO_NEW-}\n',

@@ -17,7 +17,8 @@ PROGRAMS = {
     # Makes a build folder as far as the tools look at it, and runs tests.
     "meson": """#!/bin/sh
 [ "$1" = --version ] && { echo 1.0.1; exit; }
-[ "$1" = test ] && { echo "meson $*" >> calls; cp ../log.json "$3"/meson-logs/testlog.json; exit; }
+case "$*" in *--wrapper*) log=testlog-in-time ;; *) log=testlog ;; esac
+[ "$1" = test ] && { echo "meson $*" >> calls; cp ../log.json "$3"/meson-logs/$log.json; exit; }
 for build; do case $build in build*) break ;; esac; done
 mkdir -p $build/meson-info $build/meson-logs && touch $build/build.ninja
 for file in ../intro/*; do sed "s|ROOT|$(pwd -P)|g" "$file" > $build/meson-info/"${file##*/}"; done
@@ -87,11 +88,12 @@ class Test(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def run_it(self, *words, program="tools/test"):
+    def run_it(self, *words, program="tools/test", **variables):
         """What it did, and the calls of the scripts above."""
         self.write("tree/calls", "")
         run = subprocess.run([program, *words], cwd=self.tree, text=True, capture_output=True, timeout=60,
-                             env={"PATH": self.bin, "RONDO_CUDA": "0", "RONDO_TORCH": "0"}, stdin=subprocess.DEVNULL)
+                             env={"PATH": self.bin, "RONDO_CUDA": "0", "RONDO_TORCH": "0", **variables},
+                             stdin=subprocess.DEVNULL)
         with open(os.path.join(self.tree, "calls"), encoding="utf-8") as file:
             return run, file.read().splitlines()
 
@@ -136,6 +138,20 @@ class Test(unittest.TestCase):
         tested = [call for call in calls if call.startswith("meson test")]
         self.assertEqual(len(tested), 1)
         self.assertTrue(tested[0].endswith(" --no-suite hosts --no-suite fuzz"), tested)
+
+    def test_tests_that_would_begin_too_late_are_skipped(self):
+        run, calls = self.run_it(RONDO_TEST_UNTIL="100")
+        self.assertEqual((run.returncode, run.stdout.splitlines()[-1]), (0, "1 passed, 0 failed"), run.stderr)
+        wrapper = os.path.join(os.path.realpath(self.tree), "tools/lib/in-time")
+        self.assertIn(f"--wrapper '{wrapper}'", calls[-1])
+        for until, code, text in (("100", 77, "skipped: the time for all tests is over (RONDO_TEST_UNTIL)\n"),
+                                  ("99999999999", 3, "")):
+            test = subprocess.run([wrapper, "sh", "-c", "exit 3"], env={**os.environ, "RONDO_TEST_UNTIL": until},
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual((test.returncode, test.stdout, test.stderr), (code, text, ""))
+        run, _ = self.run_it(RONDO_TEST_UNTIL="soon")
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        self.assertIn("RONDO_TEST_UNTIL is 'soon'", run.stderr)
 
     def test_a_suite_that_is_none_is_refused_and_the_others_are_named(self):
         for option in ("--suite", "--no-suite"):
