@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_ps.py RONDO-PS RONDO-FLIGHT RONDO-RUN PS-JOB PYTHON-PACKAGE: what rondo-ps says of jobs that run, wait,
+"""check_ps.py RONDO-PS RONDO-RUN PS-JOB PYTHON-PACKAGE: what rondo-ps says of jobs that run, wait,
 are stopped and have ended, to their user and to another, and what clients of all kinds cannot do to them."""
 import contextlib
 import json
@@ -18,7 +18,7 @@ import threading
 import time
 import unittest
 
-PS, FLIGHT, RUN, JOB, PACKAGE = (os.path.abspath(path) for path in sys.argv[1:6])
+PS, RUN, JOB, PACKAGE = (os.path.abspath(path) for path in sys.argv[1:5])
 LIMIT_S = 60
 OTHER_UID = 65534
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("RONDO_PS", "RANK", "WORLD_SIZE")}
@@ -357,8 +357,7 @@ class Ps(unittest.TestCase):
         before = self.output("--json")
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
-            for path in (PS, FLIGHT):
-                shutil.copy(path, folder)
+            shutil.copy(PS, folder)
             other = ["setpriv", f"--reuid={OTHER_UID}", "--clear-groups", sys.executable]
             run = subprocess.run([*other, os.path.join(folder, "rondo-ps")], capture_output=True, text=True, cwd="/",
                                  timeout=LIMIT_S, check=False)

@@ -58,6 +58,7 @@ CHOSEN = {
     "tools/manual": ("tools-manual",),
     "tools/nccl_path": ("nccl-words",),
     "tools/plan": ("tools-plan", "tools-plan_pictures"),
+    "tools/ps": ("tools-ps", "hosts-ps"),
     "tools/run": ("tools-run_parts", "tools-run"),
     "tools/topo": ("tools-topo",),
     "topology/search": ("topology-forest",),

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rondo-ps shows the jobs of this user on this host that use Rondo: every process has a socket at which it says what it
+is doing (runtime/bootstrap/ps_server.h), and what it cannot say is in /proc. A process of each job asks those on other
+hosts. The build makes one program of these modules and of rondo-flight, which tells the story of files."""
+import argparse
+import json
+import resource
+import shutil
+import sys
+import time
+
+import rondo_flight
+from look import Look
+from report import as_json, text_lines
+
+# As the other programs print it, and tools/manual reads it.
+HELP = """The jobs of this user on this host that use Rondo: what each rank does, and which rank is late.
+Usage: rondo-ps [OPTIONS]
+
+Options:
+  -h,--help                   Print this help message and exit
+  --here                      ask only the processes of this host
+  --watch [SECONDS]           show it again and again, every 2 s or as often as this says
+  --json                      write JSON instead of text; with --watch an object a line
+"""
+
+SAMPLE_S = 0.2  # between the two looks from which rates are computed
+
+
+def show(look, options, out):
+    if options.json:
+        json.dump(as_json(look), out, indent=None if options.watch else 1)
+        print(file=out, flush=True)
+        return
+    lines = list(text_lines(look))
+    if not options.watch or not out.isatty():
+        print("\n".join(lines), flush=True, file=out)
+        return
+    height = shutil.get_terminal_size().lines - 1
+    if len(lines) > height:
+        lines[height - 1:] = [f"{len(lines) - height + 1:,} more lines"]
+    # Home; lines that are too long are cut; the rest of each line and of the screen becomes empty.
+    print("\x1b[H\x1b[?7l" + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J\x1b[?7h", end="", flush=True,
+          file=out)
+
+
+def watch(look, options):
+    if sys.stdout.isatty() and not options.json:
+        print("\x1b[2J", end="")
+    due = time.monotonic()
+    while True:
+        show(look, options, sys.stdout)
+        due = max(due + options.watch, time.monotonic())
+        time.sleep(due - time.monotonic() if due > time.monotonic() else 0)
+        look.earlier = None  # or all looks would be kept
+        look = Look(options.here, look)
+        if not options.json and not sys.stdout.isatty():
+            print()
+
+
+def period(text):
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0.1 <= seconds <= 86400:
+        raise argparse.ArgumentTypeError(f"'{text}': it must be a number of seconds from 0.1 to 86400")
+    return seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="rondo-ps")
+    parser.add_argument("--here", action="store_true")
+    parser.add_argument("--watch", metavar="SECONDS", nargs="?", type=period, const=2.0)
+    parser.add_argument("--json", action="store_true")
+    parser.format_help = lambda: HELP
+    options = parser.parse_args()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard > soft else soft, hard))
+    first = Look(options.here)
+    if first.answers:
+        time.sleep(max(0, first.began_s + SAMPLE_S - time.monotonic()))
+    look = Look(options.here, first)
+    first.earlier = None
+    if options.watch:
+        watch(look, options)
+    show(look, options, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        code = rondo_flight.run(main, "rondo-ps")
+    except KeyboardInterrupt:
+        code = 0
+    sys.exit(code)
