@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the RAS service is made of: addresses, what processes say to one another, how it is put together, and
-// how the users of connections are told. tests/nccl/check_ras.py asks jobs.
+// how the users of connections are told. tests/nccl/check_ras*.py ask jobs.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -46,7 +46,7 @@ CHOSEN = {
                        "runtime-trace", "runtime-trace_ring", "start"),
     "runtime/heap": ("heap-run_map", "heap-programs", "heap-ranks"),
     "runtime/p2p": ("runtime-messages", "runtime-requests"),
-    "runtime/ras": ("runtime-ras", "nccl-ras"),
+    "runtime/ras": ("runtime-ras", "nccl-ras", "nccl-ras_protocol"),
     "runtime/schedule": tuple("schedule-" + subject for subject in (
         "association", "cost", "layout", "ordered", "pull_plan", "schedule", "verifier")),
     "runtime/stacks": ("runtime-stacks", "tools-places", "python-places"),
