@@ -14,14 +14,12 @@ import tempfile
 import unittest
 from xml.dom import minidom
 
-ROOT = sys.argv.pop(1)
-FOLDER = os.path.join(ROOT, "bench/compare")
+from compare_folder import FOLDER, ROOT
+
+import picture
+import shades
+
 PROGRAM = os.path.join(FOLDER, "picture.py")
-sys.path[:0] = [FOLDER, os.path.join(ROOT, "bench/common")]
-
-import picture  # noqa: E402
-import shades  # noqa: E402
-
 ABOUT = {"date": "2026-11-28", "command": "compare.py --peers mpich <&> --json x.json", "processor": "Some CPU",
          "cores": 2, "type": "float", "fresh": True, "contestants": {"rondo": "rondo-perf 0.0", "mpich": "MPICH 9.1"}}
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that look like MPI and rondo-perf to bench/compare, with known times."""
+"""Programs that look like MPI and rondo-perf to bench/compare, with known times; and bench/compare beside them."""
+import json
 import os
 import stat
+import subprocess
 import sys
+import tempfile
+import unittest
+
+from compare_folder import PROGRAM
 
 COMPILER = """
 import sys
@@ -90,3 +96,37 @@ def set_states(log, states):
     """Sets the results of rondo-perf's probe, in order; the last one repeats."""
     with open(log + ".states", "w", encoding="utf-8") as file:
         file.write(states)
+
+
+class FakeCase(unittest.TestCase):
+    """The times of the contestants are known, and therefore the whole output."""
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = made.name
+        write(self.folder)
+        set_states(self.path("log"), "30.0")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def lines(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read().split("\n")[:-1]
+
+    def compare(self, *arguments, code=0):
+        env = {"PATH": self.folder, "FAKE_LOG": self.path("log")}
+        result = subprocess.run(
+            [sys.executable, PROGRAM, "--ranks", "2", "--first", "8", "--last", "2K", "--factor", "16",
+             "--json", self.path("json"), "--plot", self.path("svg"), "--mpi-folder", self.path("mpi"), *arguments],
+            env=env, text=True, capture_output=True, timeout=200)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def results(self):
+        with open(self.path("json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def rows(self):
+        return self.results()["rows"]
