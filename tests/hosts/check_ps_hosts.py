@@ -15,8 +15,10 @@ import unittest
 
 from network import Network, main, rank_variables
 
+from cases import LIMIT_S, WaitingCase
+from ps_answers import comm, process
+
 PS, JOB = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
-LIMIT_S = 60
 SESSION = "1" * 16  # that this test makes up
 NAMES = ("alpha", "beta", "gamma")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("RONDO_PS")}
@@ -59,7 +61,7 @@ class Ranks:
             process.stdout.close()
 
 
-class PsHosts(unittest.TestCase):
+class PsHosts(WaitingCase):
     def setUp(self):
         self.stack = contextlib.ExitStack()
         self.addCleanup(self.stack.close)
@@ -79,15 +81,6 @@ class PsHosts(unittest.TestCase):
         self.assertEqual(len(jobs), 1)
         self.assertIsNone(jobs[0]["not_asked"])
         return jobs[0]
-
-    def awaited(self, what, get):
-        """Looks until `what` holds of what `get` returns."""
-        until = time.monotonic() + LIMIT_S
-        while True:
-            got = get()
-            if what(got):
-                return got
-            self.assertLess(time.monotonic(), until, got)
 
     @staticmethod
     def comm_of(job, name="world"):
@@ -309,14 +302,8 @@ class PsHosts(unittest.TestCase):
 
 def flight_text(session, rank, host, here):
     """What a process says that has waited for 100 s in a call."""
-    call = {"number": 5, "call": "all_reduce", "count": 10, "bytes": 40, "type": "float32", "op": "sum", "root": None,
-            "on_gpu": False, "algorithm": "ring", "plan": "0", "began_ns": 10**9, "ended_ns": None, "state": "running"}
-    comm = {"name": "dp", "id": f"{session}-1", "rank": rank, "size": 2, "session_rank": rank, "transports": "",
-            "latest": 5, "activity": "in a call", "waits_for": None, "messages": None, "ended": False, "failure": None,
-            "total_calls": 5, "total_bytes": 200, "here": here, "session_ranks": [[0, 1, 2]], "calls": [call]}
-    return json.dumps({"format": "rondo-flight", "version": 1, "host": host, "pid": 7, "rank": rank,
-                       "reason": "request", "written_ns": 101 * 10**9, "cpu_ns": 0, "omitted": 0,
-                       "communicators": [comm]})
+    own = comm(rank, 2, id=f"{session}-1", here=here, session_ranks=[[0, 1, 2]])
+    return process(own, host=host, pid=7, rank=rank, cpu_ns=0).decode()
 
 
 class Liar:

@@ -5,7 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
-import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+
+from cases import run_cases  # noqa: E402
 
 TAG = f"rondo{os.getpid()}"
 
@@ -69,4 +72,4 @@ def main():
     if not possible():
         print("skipped: network namespaces need root and iproute2")
         sys.exit(77)
-    unittest.main()
+    run_cases()
