@@ -86,6 +86,9 @@ std::optional<Result<unsigned>> ask_kernel(const Address& peer, const Address& o
   if (answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
       got < static_cast<ssize_t>(offsetof(DiagAnswer, more)))
     return std::nullopt;
+  // If there is no such connection, the kernel tells of a listener at the peer's port instead: a peer on
+  // another host may have chosen its port so.
+  if (answer.socket.id.idiag_dport != request.socket.id.idiag_dport) return unknown_user();
   if (answer.socket.idiag_inode == 0) return unknown_user();  // no process has it any more
   return answer.socket.idiag_uid;
 }

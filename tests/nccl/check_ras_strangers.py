@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from ras_jobs import Client, Job, descriptors
+from ras_jobs import Client, Job, descriptors, free_port
 
 from cases import LIMIT_S, WaitingCase, run_cases
 from pretender import Pretender
@@ -44,13 +44,14 @@ def as_user(uid):
     return ["setpriv", f"--reuid={uid}", "--clear-groups"]
 
 
-def told(uid, port, commands):
-    """What a client of another user gets."""
-    asking = ("import socket, sys\none = socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=30)\n"
-              "one.sendall(sys.argv[2].encode())\ntext = b''\n"
+def told(ask_as, port, commands, host="127.0.0.1", own_port=0):
+    """What a client gets that begins with the words `ask_as`, as setpriv and nsenter do."""
+    asking = ("import socket, sys\nhost, port, own_port, commands = sys.argv[1:]\n"
+              "one = socket.socket()\none.settimeout(30)\none.bind(('', int(own_port)))\n"
+              "one.connect((host, int(port)))\none.sendall(commands.encode())\ntext = b''\n"
               "while chunk := one.recv(65536): text += chunk\nprint(text.decode(), end='')")
-    return subprocess.run([*as_user(uid), sys.executable, "-c", asking, str(port), commands], check=True, text=True,
-                          stdout=subprocess.PIPE, cwd="/", timeout=LIMIT_S).stdout
+    return subprocess.run([*ask_as, sys.executable, "-c", asking, host, str(port), str(own_port), commands], check=True,
+                          text=True, stdout=subprocess.PIPE, cwd="/", timeout=LIMIT_S).stdout
 
 
 class Strangers(WaitingCase):
@@ -118,7 +119,7 @@ class Strangers(WaitingCase):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
     def test_another_user_is_refused(self):
         job = Job(self, "sleep", size=2)
-        self.assertEqual(told(OTHER_UID, job.port, "CLIENT PROTOCOL 2\nSTATUS\n"), REFUSAL)
+        self.assertEqual(told(as_user(OTHER_UID), job.port, "CLIENT PROTOCOL 2\nSTATUS\n"), REFUSAL)
         other = Job(self, "sleep", size=2, prefix=as_user(OTHER_UID))
         with self.assertRaises(PermissionError):
             other.text()
@@ -128,10 +129,37 @@ class Strangers(WaitingCase):
         # This id stands for all users that a user namespace does not have.
         job = Job(self, "loop", size=2, prefix=as_user(NOBODY_UID))
         for commands in ("VERBOSE STATUS\n", "SET FORMAT json\nSTATUS\n"):
-            text = told(NOBODY_UID, job.port, commands)
-            self.assertIn("Which user asks cannot be told, so this is the summary alone.", text)
-            for secret in (job.name, str(job.pids()[0]), str(job.pids()[1]), "all_reduce"):
-                self.assertNotIn(secret, text)
+            self.check_summary(told(as_user(NOBODY_UID), job.port, commands), job)
+
+    def check_summary(self, text, job):
+        self.assertIn("Which user asks cannot be told, so this is the summary alone.", text)
+        for secret in (job.name, str(job.pids()[0]), str(job.pids()[1]), "all_reduce"):
+            self.assertNotIn(secret, text)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs root and ip")
+    def test_a_client_on_another_host_gets_the_summary_whatever_its_port(self):
+        ask_as = ["nsenter", f"--target={self.another_host('10.78.0.1/24', '10.78.0.2/24')}", "--net"]
+        port = free_port()
+        job = Job(self, "loop", size=2, NCCL_RAS_ADDR=f"10.78.0.1:{port}")
+        # The kernel names a listener of this user at the client's port if that has no other end here.
+        with socket.socket() as listener:
+            listener.bind(("", 0))
+            listener.listen()
+            for own_port in (0, listener.getsockname()[1]):
+                self.check_summary(told(ask_as, port, "VERBOSE STATUS\n", "10.78.0.1", own_port), job)
+
+    def another_host(self, own_address, its_address):
+        """A process in a network namespace that is connected to this one."""
+        other = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep 1000"], stdout=subprocess.PIPE)
+        self.addCleanup(lambda: (other.kill(), other.wait(LIMIT_S), other.stdout.close()))
+        other.stdout.readline()
+        there = ["nsenter", f"--target={other.pid}", "--net"]
+        pair = ["ip", "link", "add", "near0", "type", "veth", "peer", "name", "far0", "netns", str(other.pid)]
+        for command in (pair, ["ip", "addr", "add", own_address, "dev", "near0"], ["ip", "link", "set", "near0", "up"],
+                        [*there, "ip", "addr", "add", its_address, "dev", "far0"],
+                        [*there, "ip", "link", "set", "far0", "up"]):
+            subprocess.run(command, check=True)
+        return other.pid
 
 
 if __name__ == "__main__":
