@@ -15,8 +15,12 @@
 
 namespace rondo {
 
-JobInquiry::JobInquiry(EventLoop& event_loop, AskedSession session, std::function<void(std::string)> on_done)
-    : event_loop_(event_loop), session_(std::move(session)), on_done_(std::move(on_done)) {
+JobInquiry::JobInquiry(EventLoop& event_loop, AskedSession session, std::function<void(std::string)> on_done,
+                       size_t at_a_time)
+    : event_loop_(event_loop),
+      session_(std::move(session)),
+      on_done_(std::move(on_done)),
+      at_a_time_(at_a_time) {
   find_processes();
   total_ = event_loop_.after_ms(0, [this] {
     total_ = event_loop_.after_ms(kTotal_ms, [this] { end_all(); });
@@ -54,7 +58,7 @@ void JobInquiry::find_processes() {
 }
 
 void JobInquiry::begin_some() {
-  while (next_ < all_.size() && open_ < kAtATime) begin(*all_[next_++]);
+  while (next_ < all_.size() && open_ < at_a_time_) begin(*all_[next_++]);
   if (open_ == 0 && next_ == all_.size()) end_all();
 }
 

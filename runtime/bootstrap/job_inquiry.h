@@ -35,12 +35,13 @@ class JobInquiry {
   static constexpr int64_t kConnect_ms = 500;
   static constexpr int64_t kAnswer_ms = 500;  // for the handshake, and then for the text
   static constexpr int64_t kTotal_ms = 1500;
-  static constexpr size_t kAtATime = 64;               // processes, each with a descriptor
+  static constexpr size_t kAtATime = 64;               // processes at most, each with a descriptor
   static constexpr size_t kMaxTextBytes = 1u << 20;    // of a process
   static constexpr size_t kMaxTotalBytes = 32u << 20;  // of all
 
   /// `on_done` gets the result, once, after the constructor has returned; it must not destroy the JobInquiry.
-  JobInquiry(EventLoop& event_loop, AskedSession session, std::function<void(std::string)> on_done);
+  JobInquiry(EventLoop& event_loop, AskedSession session, std::function<void(std::string)> on_done,
+             size_t at_a_time = kAtATime);
   ~JobInquiry();
 
  private:
@@ -71,6 +72,7 @@ class JobInquiry {
   EventLoop& event_loop_;
   const AskedSession session_;
   std::function<void(std::string)> on_done_;
+  const size_t at_a_time_;
   EventLoop::Timer total_ = 0;
   std::vector<std::unique_ptr<AskedProcess>> all_;  // in the order in which they are asked
   std::set<uint64_t> unreachable_;                  // hosts

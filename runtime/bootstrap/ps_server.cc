@@ -89,13 +89,16 @@ bool PsServer::take(const std::string& name, Fd& fd) {
   if (!asked) return false;
   const auto found = sessions_.lower_bound({*asked, 0});
   if (found == sessions_.end() || found->first.first != *asked) return true;  // it has ended: hangs up
+  const bool is_asked = inquiries_.contains(*asked);
+  if (!is_asked && inquiries_.size() >= kMaxInquiries) return true;  // hangs up
   if (waiting_.size() >= TextServer::kMaxClients) waiting_.pop_front();
   waiting_.push_back({.session = *asked, .fd = std::move(fd)});
-  std::unique_ptr<JobInquiry>& inquiry = inquiries_[*asked];
-  if (!inquiry)
-    inquiry = std::make_unique<JobInquiry>(
-        event_loop_, found->second,
-        [this, session = *asked](std::string result) { have_result(session, std::move(result)); });
+  if (is_asked) return true;
+  auto inquiry = std::make_unique<JobInquiry>(
+      event_loop_, found->second,
+      [this, session = *asked](std::string result) { have_result(session, std::move(result)); },
+      JobInquiry::kAtATime / (inquiries_.size() + 1));  // the more there are, the fewer descriptors each has
+  inquiries_.emplace(*asked, std::move(inquiry));
   return true;
 }
 

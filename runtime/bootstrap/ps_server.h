@@ -20,6 +20,8 @@ namespace rondo {
 
 class PsServer {
  public:
+  static constexpr size_t kMaxInquiries = 8;  // at once, and no client for another gets an answer
+
   PsServer(EventLoop& event_loop, Fd listener);
   ~PsServer();
 

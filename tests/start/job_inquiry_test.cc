@@ -446,4 +446,31 @@ TEST_CASE("a client's name says what it gets: of this process, or of a session's
   CHECK(received(connected_as("rondo-ps-asks-" + session + "-" + random(), name)).empty());
 }
 
+TEST_CASE("a process that asks about many sessions at once needs few descriptors") {
+  constexpr uint64_t kSessions = 12;
+  const Silent silent;
+  Job job;
+  for (int at = 0; at < 100; ++at)
+    job.add(1 + at, 2 + static_cast<uint64_t>(at), 200 + static_cast<uint64_t>(at), {silent.address()});
+  const auto server = start_ps_server(job.here());
+  REQUIRE(server != nullptr);
+  const std::string name = ps_name();
+  const size_t before = descriptors();
+  std::vector<Fd> clients;
+  for (uint64_t session = 1; session <= kSessions; ++session) {
+    AskedSession asked = job.session();
+    asked.credentials.session = session;
+    server->add(asked);
+    clients.push_back(connected_as(fmt::format("rondo-ps-asks-{:016x}-{:x}", session, random_u64()), name));
+  }
+  size_t most = 0;
+  for (int look = 0; look < 100; ++look, std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    most = std::max(most, descriptors());
+  CHECK(most < before + 2 * kSessions + 3 * JobInquiry::kAtATime);
+  size_t served = 0;
+  for (const Fd& client : clients) served += received(client).empty() ? 0 : 1;
+  CHECK(served >= PsServer::kMaxInquiries);
+  for (uint64_t session = 1; session <= kSessions; ++session) server->remove(session, 0);
+}
+
 }  // namespace rondo::test
