@@ -197,6 +197,12 @@ class PsHosts(WaitingCase):
             self.assertEqual(sorted(process["host"] for process in job["processes"]), ["alpha", "beta"])
             self.assertEqual([len(comm["ranks"]) for comm in job["communicators"]], [2])
 
+    def test_ranks_that_started_together_many_times(self):
+        """As those of PyTorch do, once for each of its groups."""
+        self.start([0, 0, 1], "groups", "1")
+        jobs = json.loads(self.output("--json"))["jobs"]
+        self.assertEqual([(job["not_asked"], len(job["communicators"][0]["ranks"])) for job in jobs], [(None, 3)] * 12)
+
     def test_watching(self):
         self.start([0, 1], "run", "9")
         watch = subprocess.Popen(on_host(self.hosts, 0, sys.executable, PS, "--watch", "0.3", "--json"), text=True,

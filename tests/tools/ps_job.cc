@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ps_job WHAT LATE [NAME]: ranks that all_reduce a few times, after which rank LATE does something else, as
 // WHAT says: "loop" and "sleep" forever, "run": all ranks go on; "split": halves of the ranks go on, but not
-// LATE; "threads": as "sleep", with 3 ranks that are threads. NAME: of the second communicator, of "split".
+// LATE; "threads": as "sleep", with 3 ranks that are threads; "groups": as "sleep", with 11 communicators
+// more, for each of which the ranks start anew. NAME: of the second communicator, of "split".
 #include <rondo/rondo.h>
 #include <unistd.h>
 
@@ -34,6 +35,19 @@ void all_reduce(rondo_comm_t comm) {
       ++turns;
     else
       ::pause();
+}
+
+/// With an id that rank 0 gives to the others, as PyTorch's groups do.
+void start_anew(rondo_comm_t world) {
+  int rank = 0;
+  int size = 0;
+  check(rondo_rank(world, &rank));
+  check(rondo_size(world, &size));
+  rondo_unique_id_t id;
+  if (rank == 0) check(rondo_get_unique_id(&id));
+  check(rondo_broadcast(&id, &id, sizeof id, RONDO_UINT8, 0, world, nullptr));
+  rondo_comm_t comm = nullptr;
+  check(rondo_init_rank(&comm, size, &id, rank, nullptr));
 }
 
 void run(const std::string& what, rondo_comm_t world, int late, const char* name) {
@@ -70,6 +84,7 @@ int main(int argc, char** argv) {
   }
   rondo_comm_t world = nullptr;
   check(rondo_init(&world, nullptr, nullptr));
+  for (int more = 0; what == "groups" && more < 11; ++more) start_anew(world);
   run(what, world, late, name);
   return 0;
 }

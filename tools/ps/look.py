@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from collections import Counter
 
 import proc
 import rondo_flight as flight
@@ -10,6 +11,8 @@ from answer import checked, session_of
 from asking import JOB_PATIENCE_S, ask_all, names_here
 from far_process import far_processes
 from process import Process
+
+MAX_SESSIONS = 4  # about which a process is asked at once: it serves 8 clients
 
 
 class Look:
@@ -31,28 +34,37 @@ class Look:
             self.ask_other_hosts()
 
     def spokesmen(self):
-        """A process of this host for each session that has ranks on others, by session."""
-        speak = {}
+        """A process of this host for each session that has ranks on others, by session; one such table for each round,
+        as a process of many sessions is asked about few of them at once."""
+        members = {}
         for pid, said in sorted(self.said.items()):
             for comm in said["communicators"]:
                 session = session_of(comm["id"])
                 if not comm["ended"] and 0 < len(comm["here"]) < comm["size"] and re.fullmatch("[0-9a-f]{16}", session):
-                    speak.setdefault(session, pid)
-        return speak
+                    members.setdefault(session, set()).add(pid)
+        asked, rounds = Counter(), {}
+        for session, pids in members.items():
+            pid = min(pids, key=lambda pid: (asked[pid], pid))
+            rounds.setdefault(asked[pid] // MAX_SESSIONS, {})[session] = pid
+            asked[pid] += 1
+        return rounds.values()
 
     def ask_other_hosts(self):
         names = {answer.pid: answer.name for answer in self.answers}
-        sessions = {(names[pid], session): pid for session, pid in self.spokesmen().items()}
-        told = {(answer.name, answer.session): answer for answer in ask_all(list(sessions), JOB_PATIENCE_S)}
-        for (name, session), pid in sessions.items():
-            answer = told.get((name, session))
-            try:
-                if answer is None or answer.data is None:
-                    raise flight.BadFile("does not answer" if answer is None else answer.why)
-                for process in far_processes(answer.data, session):
-                    self.take_far(process)
-            except flight.BadFile as error:
-                self.unasked[session] = f"process {pid}, which was to ask them: {error}"
+        for spokesmen in self.spokesmen():
+            answers = ask_all([(names[pid], session) for session, pid in spokesmen.items()], JOB_PATIENCE_S)
+            told = {answer.session: answer for answer in answers}
+            for session, pid in spokesmen.items():
+                self.take_told(session, pid, told.get(session))
+
+    def take_told(self, session, pid, answer):
+        try:
+            if answer is None or answer.data is None:
+                raise flight.BadFile("does not answer" if answer is None else answer.why)
+            for process in far_processes(answer.data, session):
+                self.take_far(process)
+        except flight.BadFile as error:
+            self.unasked[session] = f"process {pid}, which was to ask them: {error}"
 
     def take_far(self, process):
         self.far[process.key] = process
