@@ -42,9 +42,13 @@ void in_parent() {
 }
 
 /// The child of a fork closes the descriptors that would keep its parent's connections open after the
-/// parent's death.
+/// parent's death; once, as its own files get the same numbers.
 void in_child() {
-  if (poller_at_fork != nullptr) poller_at_fork->close_in_child();
+  if (poller_at_fork != nullptr) {
+    poller_at_fork->close_in_child();
+    poller_at_fork->release_handlers();
+    poller_at_fork = nullptr;
+  }
   in_parent();
 }
 

@@ -311,6 +311,18 @@ class Files {
   std::vector<int> files_;
 };
 
+TEST_CASE("a process that a forked child forks keeps its files") {
+  std::array<rondo_comm_t, 2> comms{};
+  check(rondo_init_all(comms.data(), 2, nullptr));
+  Process child([] {
+    const Files files;
+    Process grandchild([&] { require(files.are_empty(), "a file of the forked child has been closed"); });
+    require(grandchild.wait().failure().empty(), "the files were lost");
+  });
+  CHECK(child.wait().failure() == "");
+  for (const rondo_comm_t comm : comms) check(rondo_destroy(comm));
+}
+
 rondo_comm_t destroyed_at_exit = nullptr;
 
 /// Makes every kind of call on the parent's objects.
