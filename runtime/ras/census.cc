@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "census.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/file_contents.h"
 #include "net/handshake.h"
 #include "net/socket.h"
 #include "stacks/process_trouble.h"
@@ -19,20 +20,6 @@ namespace rondo {
 namespace {
 
 std::string own_prefix() { return fmt::format("rondo-ras-{}-", ::geteuid()); }
-
-/// The contents of a file of /proc, `max_bytes` at most; false: it is longer, or cannot be read.
-bool read_proc(const char* path, size_t max_bytes, std::string& contents) {
-  const Fd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return false;
-  std::array<char, 65'536> chunk;
-  while (contents.size() < max_bytes) {
-    const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0;
-    contents.append(chunk.data(), static_cast<size_t>(got));
-  }
-  return false;
-}
 
 /// The names that begin so, of the listing of /proc/net/unix. Connections to a name are listed under it too.
 std::set<std::string> names_in(std::string_view listing, const std::string& prefix) {
@@ -48,6 +35,11 @@ std::set<std::string> names_in(std::string_view listing, const std::string& pref
 /// As opposed to one whose main thread alone waits for a device.
 bool is_halted(const std::string& trouble) {
   return trouble.starts_with("is stopped") || trouble.starts_with("is held");
+}
+
+bool is_ours(int pid) {
+  struct stat process {};
+  return ::stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0 && process.st_uid == ::geteuid();
 }
 
 std::string trouble_or(int pid, const char* otherwise) {
@@ -85,8 +77,8 @@ RasFindings RasCensus::findings() const {
 }
 
 void RasCensus::list(const std::string& own_name) {
-  std::string listing;
-  found_.all_listed = read_proc("/proc/net/unix", kMaxListBytes, listing);
+  const std::string listing = file_contents("/proc/net/unix", kMaxListBytes);
+  found_.all_listed = !listing.empty() && listing.size() < kMaxListBytes;
   std::set<std::string> names = names_in(listing, own_prefix());
   names.erase(own_name);
   names_.assign(names.begin(), names.end());
@@ -111,9 +103,11 @@ void RasCensus::ask(const std::string& name) {
   }
   const auto* raw = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::connect(fd.value().get(), raw, address.length) != 0) {
-    // Otherwise it has ended meanwhile. Its own word for its id has to do.
+    // Otherwise it has ended meanwhile. Its own word for its id has to do, if that is a process of this user:
+    // another one may have made up the name.
+    const bool is_full = errno == EAGAIN;
     const int pid = std::atoi(name.c_str() + own_prefix().size());
-    if (errno == EAGAIN) found_.silent.push_back({pid, trouble_or(pid, "has too many clients")});
+    if (is_full && is_ours(pid)) found_.silent.push_back({pid, trouble_or(pid, "has too many clients")});
     return;
   }
   const auto peer = peer_credentials(fd.value().get());

@@ -125,6 +125,20 @@ class Strangers(WaitingCase):
             other.text()
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
+    def test_names_that_another_user_has_made_up(self):
+        job = Job(self, "sleep", size=2)
+        script = ("import os, socket, sys\nname = f'\\0rondo-ras-{sys.argv[1]}-{os.getpid()}-1'\n"
+                  "listener = socket.socket(socket.AF_UNIX)\nlistener.bind(name)\nlistener.listen(0)\nkept = []\n"
+                  "try:\n while True:\n  kept.append(socket.socket(socket.AF_UNIX))\n"
+                  "  kept[-1].setblocking(False)\n  kept[-1].connect(name)\n"
+                  "except BlockingIOError:\n print('full', flush=True)\nsys.stdin.read()\n")
+        with subprocess.Popen([*as_user(OTHER_UID), sys.executable, "-c", script, str(os.geteuid())],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/") as other:
+            self.assertEqual(other.stdout.readline(), b"full\n")
+            self.assertIn("\nErrors\n======\n\nnone\n", job.text())
+            other.stdin.close()
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
     def test_a_user_who_cannot_be_told_gets_the_summary(self):
         # This id stands for all users that a user namespace does not have.
         job = Job(self, "loop", size=2, prefix=as_user(NOBODY_UID))
