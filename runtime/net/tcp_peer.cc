@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/tcp_peer.h"
 
-#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
+
+#include "base/file_contents.h"
 
 namespace rondo {
 namespace {
@@ -114,17 +114,6 @@ std::string_view field(std::string_view line, int n) {
   }
 }
 
-std::string read_listing(const char* path) {
-  std::string text;
-  const Fd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  std::array<char, 16'384> chunk;
-  for (ssize_t got = 1; fd.valid() && got > 0 && text.size() < kMaxListing;) {
-    got = ::read(fd.get(), chunk.data(), chunk.size());
-    if (got > 0) text.append(chunk.data(), static_cast<size_t>(got));
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<unsigned> user_in_listing(std::string_view listing, const Address& peer, const Address& own) {
@@ -149,7 +138,8 @@ Result<unsigned> tcp_peer_user(int fd) {
   const bool is_ipv4 = raw(*peer)->sa_family == AF_INET;
   if (!is_ipv4 && raw(*peer)->sa_family != AF_INET6) return unknown_user();
   if (auto user = ask_kernel(*peer, *own)) return std::move(*user);
-  return user_in_listing(read_listing(is_ipv4 ? "/proc/net/tcp" : "/proc/net/tcp6"), *peer, *own);
+  return user_in_listing(file_contents(is_ipv4 ? "/proc/net/tcp" : "/proc/net/tcp6", kMaxListing), *peer,
+                         *own);
 }
 
 }  // namespace rondo
