@@ -50,9 +50,9 @@ void FreshText::forget() {
 
 SharedText FreshText::get() {
   if (current_) return current_;
-  current_ = std::make_shared<const std::string>(text_());
+  auto text = std::make_shared<const std::string>(text_());
   expiry_ = event_loop_.after_ms(kReuse_ms, [this] { current_.reset(); });
-  return current_;
+  return current_ = std::move(text);  // last: a text without an expiry would stay
 }
 
 }  // namespace rondo

@@ -160,8 +160,8 @@ void RasServer::begin_status(Clients::iterator client) {
 
 /// The census is over.
 void RasServer::answer_all() try {
-  found_ = std::make_unique<const RasFindings>(census_->findings());
-  census_.reset();
+  const std::unique_ptr<RasCensus> census = std::move(census_);  // a failure leaves none behind
+  found_ = std::make_unique<const RasFindings>(census->findings());
   event_loop_.cancel(expiry_);
   expiry_ = event_loop_.after_ms(kReuse_ms, [this] { found_.reset(); });
   for (auto next = clients_.begin(); next != clients_.end();) {
