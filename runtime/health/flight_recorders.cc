@@ -30,6 +30,12 @@ RecorderTable& table() { return per_process<RecorderTable>(); }
 
 }  // namespace
 
+std::pair<bool, int64_t> interest_of(const RecordedComm& comm) {
+  const FlightRecorder& recorder = *comm.recorder;
+  const auto latest = recorder.record(recorder.latest());
+  return {recorder.inside() || !recorder.messages().none(), latest ? latest->began_ns : 0};
+}
+
 void remember_recorder(RecordedComm comm) {
   const std::lock_guard lock(table().mutex);
   if (table().first_rank < 0) table().first_rank = comm.process_rank;

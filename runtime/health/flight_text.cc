@@ -137,13 +137,6 @@ int64_t cpu_ns() {
   return int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
-/// What a reader of some communicators wants first: those in calls, and then those that were used last.
-std::pair<bool, int64_t> interest_of(const RecordedComm& comm) {
-  const FlightRecorder& recorder = *comm.recorder;
-  const auto latest = recorder.record(recorder.latest());
-  return {recorder.inside() || !recorder.messages().none(), latest ? latest->began_ns : 0};
-}
-
 /// Those that are to be written, and whether each has ended. Where threads are ranks, those that are behind
 /// the others of their communicator come first.
 std::vector<std::pair<const RecordedComm*, bool>> chosen(const RecordedComms& comms, size_t max_comms) {

@@ -64,11 +64,6 @@ RasRank ras_rank(const RecordedComm& comm) {
   return rank;
 }
 
-std::pair<bool, int64_t> interest_of(const RecordedComm& comm) {
-  const auto latest = comm.recorder->record(comm.recorder->latest());
-  return {comm.recorder->inside() || !comm.recorder->messages().none(), latest ? latest->began_ns : 0};
-}
-
 /// Calls go on meanwhile, so what they are sorted by is read once.
 std::vector<const RecordedComm*> most_interesting(const std::vector<RecordedComm>& live, size_t max_ranks) {
   std::vector<std::pair<std::pair<bool, int64_t>, const RecordedComm*>> order;

@@ -44,6 +44,9 @@ struct RecordedComm {
   std::shared_ptr<const CommState> health;
 };
 
+/// What a reader of some communicators wants first: those in calls, and then those that were used last.
+std::pair<bool, int64_t> interest_of(const RecordedComm& comm);
+
 void remember_recorder(RecordedComm comm);
 void forget_recorder(uint64_t session, uint64_t communicator, int session_rank);
 
