@@ -156,10 +156,10 @@ class TextReport {
     for (const auto& [latest, members] : by_latest) write_count(comm, latest, members);
     const Ranks& furthest = by_latest.begin()->second;
     const bool is_new = std::all_of(furthest.begin(), furthest.end(), [](const RasMember* member) {
-      return member->rank->waited_ms() < kLong_ms;
+      return member->rank->begun_ms < kLong_ms;
     });
     if (is_new && !comm.has(RasTrouble::Error))
-      line("  No rank waits for a second yet: ask again, the numbers may grow");
+      line("  The latest call began less than a second ago: ask again, the numbers may grow");
   }
 
   void write_count(const RasComm& comm, uint32_t latest, const Ranks& members) {

@@ -216,11 +216,12 @@ std::string activity_text(const RasRank& rank) {
   const std::string waits_for = rank.waits_for < 0 ? "" : fmt::format(", waits for rank {}", rank.waits_for);
   if (rank.failure != Code::Ok) return "has failed";
   if (rank.finished) return rank.inside ? "is ending the communicator" : "has ended its calls";
-  if (rank.inside)
+  if (rank.inside && !rank.call.empty())
     return fmt::format("is in {} for {}{}", rank.call, seconds_text(std::max<int64_t>(0, rank.begun_ms)),
                        waits_for);
   if (!rank.messages.empty()) return fmt::format("waits in {}{}", rank.messages, waits_for);
   if (rank.latest == 0) return "has made no call";
+  if (rank.call.empty()) return fmt::format("begins call {}", rank.latest);
   const int64_t since_ms = std::max<int64_t>(0, rank.ended_ms);
   if (rank.on_gpu) return fmt::format("put {} on a stream {} ago", rank.call, seconds_text(since_ms));
   return fmt::format("is done with {} for {}", rank.call, seconds_text(since_ms));

@@ -130,9 +130,11 @@ TEST_CASE("ranks that lag are named with the number of calls") {
   CHECK(has(text,
             "    Rank 2 -- no GPU, process 1002 on node secret-host: is done with all_reduce(count=7) for "
             "4.0 s\n"));
-  CHECK(has(text, "No rank waits for a second yet"));
-  for (RasProcess& process : found.processes) process.ranks[0].inside = true;
-  CHECK(!has(ras_text(kOptions, found, {}), "No rank waits for a second yet"));
+  // Ranks that have put the call on a stream are in no call, and it is late all the same.
+  const std::string new_call = "The latest call began less than a second ago: ask again";
+  CHECK(!has(text, new_call));
+  for (RasProcess& process : found.processes) process.ranks[0].begun_ms = 999;
+  CHECK(has(ras_text(kOptions, found, {}), new_call));
 }
 
 TEST_CASE("different calls with one number are told, but not a call that is just being recorded") {
@@ -147,6 +149,9 @@ TEST_CASE("different calls with one number are told, but not a call that is just
   CHECK(has(text, "  rank 1: broadcast(count=7)\n"));
   rank.call.clear();
   CHECK(!has(ras_text(kOptions, found, {}), "MISMATCH"));
+  CHECK(activity_text(rank) == "begins call 7");
+  rank.inside = true;
+  CHECK(activity_text(rank) == "begins call 7");
 }
 
 TEST_CASE("of many ranks that lag ten have a line, or all if that is requested") {
