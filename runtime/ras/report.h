@@ -4,9 +4,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "census.h"
 #include "ras/options.h"
+#include "view.h"
 
 namespace rondo {
 
@@ -18,7 +20,7 @@ struct RasDetail {
 std::string ras_text(const RasOptions& options, const RasFindings& found, const RasDetail& detail);
 std::string ras_json(const RasOptions& options, const RasFindings& found, const RasDetail& detail);
 
-/// Sentences about what the answer does not have.
-std::vector<std::string> ras_notes(const RasFindings& found, const RasDetail& detail);
+/// Sentences about what the answer does not have. `view`: of `found`.
+std::vector<std::string> ras_notes(const RasView& view, const RasFindings& found, const RasDetail& detail);
 
 }  // namespace rondo

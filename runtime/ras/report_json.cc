@@ -8,7 +8,6 @@
 
 #include "base/json_text.h"
 #include "report.h"
-#include "view.h"
 
 namespace rondo {
 namespace {
@@ -105,7 +104,7 @@ std::string ras_json(const RasOptions& options, const RasFindings& found, const 
       view.processes, count,
       json_array(shown(view, detail), "    ",
                  [&](const RasComm* comm) { return comm_object(options, *comm); }),
-      found.seconds, found.silent.size(), json_array(ras_notes(found, detail), "    ", json_string));
+      found.seconds, found.silent.size(), json_array(ras_notes(view, found, detail), "    ", json_string));
 }
 
 }  // namespace rondo

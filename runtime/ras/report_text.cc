@@ -9,7 +9,6 @@
 
 #include "base/json_text.h"
 #include "report.h"
-#include "view.h"
 
 namespace rondo {
 namespace {
@@ -34,7 +33,7 @@ class TextReport {
       if (detail_.verbose) write_ranks();
     }
     heading("Notes");
-    for (const std::string& note : ras_notes(found_, detail_)) line("{}", note);
+    for (const std::string& note : ras_notes(view_, found_, detail_)) line("{}", note);
     return std::move(text_);
   }
 
@@ -247,8 +246,7 @@ class TextReport {
 
 }  // namespace
 
-std::vector<std::string> ras_notes(const RasFindings& found, const RasDetail& detail) {
-  const RasView view = ras_view(found);
+std::vector<std::string> ras_notes(const RasView& view, const RasFindings& found, const RasDetail& detail) {
   std::vector<std::string> notes{
       "Only processes of this user on this node are asked, and only those that use Rondo's libnccl.so.2."};
   if (view.spread != 0)
