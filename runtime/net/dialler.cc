@@ -64,6 +64,7 @@ void Dialler::begin() {
 void Dialler::fail(const Status& failure) {
   event_loop_.unwatch(fd_.get());
   fd_.close();
+  if (awaited_ != Awaited::Connection) connect_by_ = Deadline::in_ms(connect_left_ms_);
   // Of equals one that took the connection says more than one that did not.
   const std::pair weight(weight_of(failure), awaited_ != Awaited::Connection);
   if (at_ == 0 || weight > worst_weight_) {
@@ -93,6 +94,7 @@ Status Dialler::advance() {
   if (awaited_ == Awaited::Connection) {
     RONDO_TRY(connect_result(fd_, address()));
     contact_ = Contact::Made;
+    connect_left_ms_ = connect_by_.left_ms();
     arm(patience_.answer_ms);
     return say_hello();
   }

@@ -83,9 +83,11 @@ class Job {
     members_.push_back(member);
     addresses_[rank] = std::move(addresses);
   }
-  /// A process that answers as it should, with this text.
-  void add_honest(int rank, uint64_t host, uint64_t process, const std::string& text) {
-    add(rank, host, process, {loopback(port_)});
+  /// A process that answers as it should, with this text, at the last of its addresses.
+  void add_honest(int rank, uint64_t host, uint64_t process, const std::string& text,
+                  std::vector<Address> addresses = {}) {
+    addresses.push_back(loopback(port_));
+    add(rank, host, process, std::move(addresses));
     listeners_->open(credentials_, rank, [this, text](const ConnectRequest& purpose, Fd fd) {
       if (purpose.kind == ConnectKind::Calls)
         sender_.send(std::move(fd), std::make_shared<const std::string>(text));
@@ -253,6 +255,7 @@ TEST_CASE("of hosts and processes that do not answer each is told, and the other
   job.end(10, "it has left the job");
   job.add_honest(11, 3, 211, "an odd host, where one is reached");
   job.add(12, 8, 212, {silent.address(), refusing(), job.honest_address()});
+  job.add_honest(13, 9, 213, "at its second address", {loopback(port)});
   const int64_t began_ns = now_ns();
   const auto said = job.ask();
   CHECK(now_ns() - began_ns < int64_t{kLimit_ms} * 1'000'000);
@@ -277,6 +280,7 @@ TEST_CASE("of hosts and processes that do not answer each is told, and the other
   CHECK(problem(said, 10) == "it has left the job");
   CHECK(job.dialled(7) == 0);
   CHECK(found(said, 11) == "answered");
+  CHECK(said.at(13).text == "at its second address");
   CHECK(found(said, 12) == "silent");  // rank 12 is not behind the last address, which was tried
 }
 

@@ -17,8 +17,8 @@ struct Transcript;
 class Dialler {
  public:
   struct Patience {
-    int64_t connect_ms = 0;  // for all addresses, each of which gets a share of what is left
-    int64_t answer_ms = 0;   // for the handshake
+    int64_t connect_ms = 0;  // for connections, of which each address gets a share of what is left
+    int64_t answer_ms = 0;   // for the handshake with each address that takes a connection
   };
   /// Called once, after the constructor has returned; it may destroy the Dialler.
   using OnDone = std::function<void(Result<Fd> fd, Contact contact)>;
@@ -50,7 +50,8 @@ class Dialler {
   const Credentials credentials_;
   const Patience patience_;
   OnDone on_done_;
-  const Deadline connect_by_;
+  Deadline connect_by_;
+  int64_t connect_left_ms_ = 0;  // when the latest connection was made
   const std::unique_ptr<Transcript> said_;
   size_t at_ = 0;
   Fd fd_;
