@@ -109,6 +109,10 @@ TEST_CASE("text that is not XML, or more than the reader takes, is refused with 
             "<algo> has name=\"a&lol;\": expected &lt; &gt; &amp; &quot; &apos; or the number of a "
             "character, such as "
             "&#38;, after no other '&'"},
+           {small("<algo", "<algo name=\"a&lt;b\n&lol;\""), 1,
+            "<algo> has name=\"a&lt;b?&lol;\": expected &lt; &gt; &amp; &quot; &apos; or the number of a "
+            "character, such as "
+            "&#38;, after no other '&'"},
            {small("<algo", "<algo name=\"\x1b[2J\""), 1, "name=\"?[2J\": expected printable text in UTF-8"},
            {small("<algo", "<algo name=\"&#27;[2J\""), 1, "name=\"?[2J\": expected printable text in UTF-8"},
            {small("<algo", "<algo name=\"\xff\""), 1, "name=\"?\": expected printable text in UTF-8"},

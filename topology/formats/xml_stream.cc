@@ -323,9 +323,10 @@ XmlStream::Scanned XmlStream::scan_end(Cursor& cursor) {
 
 /// The value with its references replaced and its spaces as such, in the same memory.
 Result<std::string_view> XmlStream::decoded(const XmlAttribute& attribute) const {
+  const std::string written(attribute.value);
   char* const first = const_cast<char*>(attribute.value.data());  // in buffer_
   char* to = first;
-  std::string_view left = attribute.value;
+  std::string_view left = written;
   while (!left.empty()) {
     const char c = left.front();
     if (c != '&') {
@@ -340,7 +341,7 @@ Result<std::string_view> XmlStream::decoded(const XmlAttribute& attribute) const
       return error_at(line_of_element_,
                       "<{}> has {}=\"{}\": expected &lt; &gt; &amp; &quot; &apos; or the number "
                       "of a character, such as &#38;, after no other '&'",
-                      name_, attribute.name, shown(attribute.value));
+                      name_, attribute.name, shown(written));
     to = put(to, code);
     left.remove_prefix(end + 1);
   }
