@@ -158,7 +158,7 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     const bool is_time = !moved && backoff.wait();
     lock.lock();
     if (is_time) look(&request);
-    if (is_time && timeout_ms != 0 && deadline.passed()) break;
+    if ((is_time || moved) && timeout_ms != 0 && deadline.passed()) break;
   }
   if (request.over_)
     report(request);

@@ -189,6 +189,40 @@ TEST_CASE("a wait that times out does no harm; the message still arrives") {
   });
 }
 
+TEST_CASE("a wait ends after its timeout while other messages arrive without a pause") {
+  expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    constexpr size_t kMessages = 100;
+    constexpr int kLate = 1;
+    std::vector<std::byte> data(4'000'000);
+    std::vector<Started> all;
+    const auto start_all = [&](auto&& start) {
+      for (size_t i = 0; i < kMessages; ++i) check(start(all.emplace_back().out()), rank.comm);
+    };
+    const auto wait_for_all = [&] {
+      for (const Started& one : all) one.wait();
+    };
+    if (rank.rank == 1) {
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+      start_all([&](rondo_request_t* request) {
+        return rondo_isend(data.data(), data.size(), RONDO_UINT8, 0, 0, rank.comm, request);
+      });
+      wait_for_all();
+      return isend(rank, data, 0, kLate).wait();
+    }
+    Guarded into(data.size(), 0);
+    const Started late = irecv(rank, into, 1, kLate);
+    start_all([&](rondo_request_t* request) {
+      return rondo_irecv(data.data(), data.size(), RONDO_UINT8, 1, 0, rank.comm, nullptr, request);
+    });
+    check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    const bool is_late = rondo_request_wait(late.get(), 10) == RONDO_IN_PROGRESS;
+    const bool was_long = rondo_request_query(all.back().get()) == RONDO_OK;
+    wait_for_all();
+    late.wait();
+    require(is_late && !was_long, "it waited for the other messages");
+  }));
+}
+
 TEST_CASE("a receive without a send ends at the timeout that was set, naming the rank") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     if (rank.rank == 0) {
