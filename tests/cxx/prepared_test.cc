@@ -87,7 +87,17 @@ TEST_CASE("nothing is prepared if the calls throw or are refused, or in another 
         static_cast<void>(Group::prepare(sum));
       });
     });
+    std::optional<Group> group(Group::start());
+    require_error(Code::invalid_argument, {"peer is 2"}, [&] {
+      static_cast<void>(comm.nothrow().send(value, 2));
+      static_cast<void>(group->prepare());
+    });
+    require(!*group, "a group that was not prepared is not null");
+    Group other = Group::start();
+    group.reset();
+    sum();
     require(value == 1, "a call was made");
+    other.cancel();
     const Prepared prepared = Group::prepare(sum);
     prepared.start();
     require_error(Code::invalid_usage, {"have not been waited for"}, [&] { prepared.start(); });

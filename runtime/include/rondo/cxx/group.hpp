@@ -62,7 +62,8 @@ class [[nodiscard]] BasicGroup {
   /// Ends the group; the outermost end runs the calls and reports the first error of one. Those without a
   /// queue are done when it returns.
   Outcome<void> end() { return Errors::outcome(ended()); }
-  /// Ends the group and prepares its calls instead of making them. Not of a group within another one.
+  /// Ends the group and prepares its calls instead of making them. Not of a group within another one, which
+  /// is cancelled too.
   Outcome<BasicPrepared<Errors>> prepare() { return Errors::outcome(prepared()); }
   /// Ends the group and all that enclose it, without making any of their calls.
   Outcome<void> cancel() {
@@ -78,12 +79,13 @@ class [[nodiscard]] BasicGroup {
     return detail::checked(rondo_group_end());
   }
 
-  /// Without success the group stays open if it is within another one, so that both are cancelled.
   Result<BasicPrepared<Errors>> prepared() {
+    const bool was_open = std::exchange(open_, false);
     rondo_request_t request = nullptr;
     const rondo_status_t status = rondo_group_prepare(&request);
-    if (status == RONDO_OK) open_ = false;
-    return detail::made(status, BasicPrepared<Errors>(request));
+    auto result = detail::made(status, BasicPrepared<Errors>(request));
+    if (was_open && !result) rondo_group_cancel();  // it is still there if it is within another one
+    return result;
   }
 
   /// What `end` makes of the calls.
