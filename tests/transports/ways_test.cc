@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way is chosen, given simulated times.
+// Which way is chosen, given simulated times; and the receiver's times.
 #include <array>
 #include <deque>
 #include <random>
 
 #include "base/timed_choice.h"
 #include "catch.h"
+#include "shm/ways.h"
 
 namespace rondo::test {
 namespace {
@@ -181,6 +182,21 @@ TEST_CASE("a way that is allowed later is found, too") {
   connection.send(200);
   connection.send(1000);
   REQUIRE(connection.count(Sluggish) > 900);
+}
+
+TEST_CASE("what a message took before its receiver began counts for no later one") {
+  constexpr int64_t kLong_ns = 1'000'000'000'000;
+  std::array<uint32_t, 2> times{};
+  shm::TakenTime taken(times.data());
+  taken.add(kLong_ns);
+  taken.begin();
+  taken.end(0);
+  REQUIRE(times[0] == UINT32_MAX);
+  taken.add(kLong_ns);
+  taken.end(0);  // too short to be timed
+  taken.begin();
+  taken.end(1);
+  REQUIRE(times[1] < UINT32_MAX);
 }
 
 TEST_CASE("nothing is read if reading is forbidden") {

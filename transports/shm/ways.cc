@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -90,13 +91,14 @@ void SentWays::hear_times(uint64_t returned) {
 void TakenTime::begin() { began_ns_ = now_ns(); }
 
 void TakenTime::end(uint64_t slot) {
+  const int64_t before_ns = std::exchange(before_ns_, 0);
   if (began_ns_ == 0) return;
-  const int64_t ns = before_ns_ + now_ns() - began_ns_;
+  const int64_t ns = before_ns + now_ns() - began_ns_;
   constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
   // Relaxed: the sender loads it only after its acquire load has seen the slot's release.
   std::atomic_ref(times_[slot])
       .store(static_cast<uint32_t>(std::clamp<int64_t>(ns, 0, kMax)), std::memory_order_relaxed);
-  began_ns_ = before_ns_ = 0;
+  began_ns_ = 0;
 }
 
 }  // namespace rondo::shm

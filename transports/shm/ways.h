@@ -81,7 +81,7 @@ class TakenTime {
   bool has_begun() const { return began_ns_ != 0; }
   /// Time spent on bringing the bytes here before begin().
   void add(int64_t ns) { before_ns_ = ns; }
-  /// The user is done with the message in `slot`; no effect without begin().
+  /// The user is done with the message in `slot`, whose time is stored if it began.
   void end(uint64_t slot);
 
  private:
