@@ -756,11 +756,13 @@ RONDO_API rondo_status_t rondo_group_cancel(void);
 RONDO_API rondo_status_t rondo_group_prepare(rondo_request_t* request);
 
 /** Starts the prepared calls and returns. They progress in the background, even if no thread waits for them.
- * The order of messages is fixed by this call, as by rondo_isend(). If there are collectives among the calls,
- * all of them take their place in the order of the communicator's calls, and later calls on it wait until
- * they are complete. rondo_request_wait(), rondo_request_query() or rondo_request_tell() says when they are;
- * they must have done so before the calls are started again. Of a request that was never started, these
- * report success. This is a call on the communicator: one thread at a time. Not allowed within a group.
+ * Without collectives among the calls, the order of messages is fixed by this call, as by rondo_isend(). If
+ * there are any, all of the calls, messages too, take their place in the order of the communicator's calls,
+ * and later calls on it wait until they are complete; messages that are started meanwhile do not wait, and
+ * may come before these. rondo_request_wait(), rondo_request_query() or rondo_request_tell() says when the
+ * calls are complete; they must have done so before the calls are started again. Of a request that was never
+ * started, these report success. This is a call on the communicator: one thread at a time. Not allowed within
+ * a group.
  * @param request from rondo_group_prepare()
  * @return ::RONDO_INVALID_USAGE if the calls are under way, or after rondo_finalize() or rondo_destroy(); the
  *   cause, if the communicator has failed */
