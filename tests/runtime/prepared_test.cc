@@ -307,11 +307,12 @@ TEST_CASE("calls that are under way are neither started, run nor freed") {
 
 TEST_CASE("any thread may start and wait in its turn; a second one that interferes is refused") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
+    const Child beside(rank);
     if (rank.rank == 1) {
-      int one = 1;
+      int one = 1, tried = 0;
       sum_one(one, rank.comm);
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
-      sleep_ms(300);
+      recv_one(tried, 0, beside.rank.comm);
       send_one(7, 0, rank.comm);
       return;
     }
@@ -328,6 +329,7 @@ TEST_CASE("any thread may start and wait in its turn; a second one that interfer
       sleep_ms(100);
       refused = {rondo_request_run(receive.get()), rondo_request_start(receive.get()),
                  rondo_request_free(receive.get())};
+      send_one(1, 1, beside.rank.comm);
     });
     check(rondo_request_run(receive.get()), rank.comm);
     other.join();
