@@ -25,6 +25,12 @@ Options:
 """
 
 SAMPLE_S = 0.2  # between the two looks from which rates are computed
+REUSED_S = 0.06  # a process gives all who ask within 50 ms the same text, from which no rate follows
+
+
+def wait_until(due):
+    """Until then, and until processes have something new to say."""
+    time.sleep(max(due - time.monotonic(), REUSED_S))
 
 
 def show(look, options, out):
@@ -51,7 +57,7 @@ def watch(look, options):
     while True:
         show(look, options, sys.stdout)
         due = max(due + options.watch, time.monotonic())
-        time.sleep(due - time.monotonic() if due > time.monotonic() else 0)
+        wait_until(due)
         look.earlier = None  # or all looks would be kept
         look = Look(options.here, look)
         if not options.json and not sys.stdout.isatty():
@@ -77,9 +83,10 @@ def main():
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard > soft else soft, hard))
+    began = time.monotonic()
     first = Look(options.here)
     if first.answers:
-        time.sleep(max(0, first.began_s + SAMPLE_S - time.monotonic()))
+        wait_until(began + SAMPLE_S)
     look = Look(options.here, first)
     first.earlier = None
     if options.watch:

@@ -17,7 +17,6 @@ MAX_SESSIONS = 4  # about which a process is asked at once: it serves 8 clients
 
 class Look:
     def __init__(self, only_here, earlier=None):
-        self.began_s = time.monotonic()
         self.answers = ask_all([(name,) for name in names_here()])
         self.processes = {}  # of this host, by process id
         self.far = {}        # of other hosts, by their keys
