@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import own_network  # noqa: E402
 from cases import LIMIT_S  # noqa: E402
 
-own_network.enter()  # other jobs of this user would be answered too
+HAS_OWN_NETWORK = own_network.enter()  # other jobs of this user would be answered too
 JOB = os.path.abspath(sys.argv.pop(1))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("NCCL_RAS_")}
 

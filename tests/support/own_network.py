@@ -10,7 +10,9 @@ SIOCSIFFLAGS, IFF_UP, IFF_LOOPBACK, IFF_RUNNING = 0x8914, 0x1, 0x8, 0x40
 
 
 def enter():
-    """To be called before there are threads. Does nothing without root."""
-    if ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0:
-        with socket.socket() as one:
-            fcntl.ioctl(one, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP | IFF_LOOPBACK | IFF_RUNNING))
+    """To be called before there are threads. False: it takes root's rights, and nothing was done."""
+    if ctypes.CDLL(None).unshare(CLONE_NEWNET) != 0:
+        return False
+    with socket.socket() as one:
+        fcntl.ioctl(one, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP | IFF_LOOPBACK | IFF_RUNNING))
+    return True
