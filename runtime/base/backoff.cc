@@ -17,6 +17,7 @@ constexpr uint32_t kMaxSpins = 2048;
 constexpr uint32_t kFewYields = 2;
 constexpr uint32_t kTurnsBetweenLooks = 64;
 constexpr int64_t kYieldFor_ns = 5'000'000;
+constexpr int64_t kBetweenLooks_ns = 10'000'000;
 
 // The event that ends a wait usually ends the sleep too, but not always. So a sleep, by which the event may
 // be noticed late, is a small part of the wait so far, and in the end long enough to use little CPU: a wakeup
@@ -54,6 +55,13 @@ bool Backoff::wait() {
   const int64_t now = now_ns();
   if (since_ns_ == 0) since_ns_ = now;
   waited_ns_ = now - since_ns_;
+  return true;
+}
+
+bool Backoff::is_due() {
+  const int64_t now = now_ns();
+  if (now < due_ns_) return false;
+  due_ns_ = now + kBetweenLooks_ns;
   return true;
 }
 

@@ -116,19 +116,17 @@ void run_all(std::span<CommProgress> parts) {
   bool oversubscribed = false;
   for (CommProgress& part : parts) oversubscribed = oversubscribed || part.communicator().oversubscribed();
   Backoff backoff(oversubscribed, [parts](int64_t ns) { park(awaited_by(parts), ns); });
-  for (bool all_over = false; !all_over;) {
+  for (bool all_over = false, is_due = false; !all_over;) {
     bool moved = false;
     all_over = true;
     for (CommProgress& part : parts) {
       if (part.over()) continue;
-      moved = part.advance() != Progress::Stuck || moved;
+      const bool is_stuck = part.advance() == Progress::Stuck;
+      if (is_stuck && is_due) part.look();
+      moved = moved || !is_stuck;
       all_over = all_over && part.over();
     }
-    if (moved) {
-      backoff.reset();
-    } else if (backoff.wait()) {
-      for (CommProgress& part : parts) part.look();
-    }
+    if (!all_over) is_due = moved ? backoff.moved() : backoff.wait();
   }
 }
 

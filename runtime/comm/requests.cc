@@ -53,7 +53,7 @@ class Request {
   void begin() {
     streams_.emplace();
     progress_.emplace(communicator(), ops_, *streams_);
-    over_ = reported_ = false;
+    over_ = reported_ = is_stuck_ = false;
     const auto is_call = [](const GroupOp& op) { return std::holds_alternative<Call>(op.what); };
     if (std::ranges::any_of(ops_, is_call)) turn_ = Turn{&communicator(), communicator().take_turn()};
   }
@@ -67,6 +67,7 @@ class Request {
   std::optional<CommProgress> progress_;
   std::optional<Turn> turn_;          // of calls, from the start to the end
   std::atomic<bool> claimed_{false};  // if it is a prepared one
+  bool is_stuck_ = false;             // it has not moved in the latest pass
   // Written with the mutex of Requests held:
   std::atomic<bool> over_{false};
   bool reported_ = false;  // its result was returned or told
@@ -154,11 +155,10 @@ Status Requests::wait(Request& request, int64_t timeout_ms) {
     if (request.over_) break;
     lock.unlock();
     spread(std::exchange(news, {}));
-    if (moved) backoff.reset();
-    const bool is_time = !moved && backoff.wait();
+    const bool is_due = moved ? backoff.moved() : backoff.wait();
     lock.lock();
-    if (is_time) look(&request);
-    if ((is_time || moved) && timeout_ms != 0 && deadline.passed()) break;
+    if (is_due) look(&request);
+    if ((is_due || moved) && timeout_ms != 0 && deadline.passed()) break;
   }
   if (request.over_)
     report(request);
@@ -227,7 +227,10 @@ bool Requests::advance(News& news) {
       continue;
     }
     CommProgress& progress = *request.progress_;
-    if (!progress.over()) moved = progress.advance() != Progress::Stuck || moved;
+    if (!progress.over()) {
+      request.is_stuck_ = progress.advance() == Progress::Stuck;
+      moved = moved || !request.is_stuck_;
+    }
     if (!progress.over()) {
       ++at;
       continue;
@@ -243,7 +246,7 @@ bool Requests::advance(News& news) {
 
 void Requests::look(const Request* awaited) {
   for (const auto& request : under_way_)
-    if (request->has_turn()) request->progress_->look(request.get() == awaited);
+    if (request->has_turn() && request->is_stuck_) request->progress_->look(request.get() == awaited);
 }
 
 void Requests::end(Request& request, const Status& status, News& news) {
@@ -291,10 +294,9 @@ void Requests::loop() {
     const bool moved = advance(news);
     lock.unlock();
     spread(std::exchange(news, {}));
-    if (moved) backoff.reset();
-    const bool is_time = !moved && backoff.wait();
+    const bool is_due = moved ? backoff.moved() : backoff.wait();
     lock.lock();
-    if (is_time && waiting_ == 0) look(nullptr);
+    if (is_due && waiting_ == 0) look(nullptr);
   }
 }
 

@@ -21,12 +21,14 @@ class Backoff {
   explicit Backoff(bool oversubscribed, std::function<void(int64_t ns)> sleep = nullptr)
       : oversubscribed_(oversubscribed), sleep_(std::move(sleep)) {}
 
-  /// Something moved.
-  void reset() {
-    if (turns_ == 0) return;
-    learn();
-    turns_ = 0;
-    since_ns_ = 0;
+  /// Something moved. True now and then, when what has not moved should be checked all the same.
+  bool moved() {
+    if (turns_ != 0) {
+      learn();
+      turns_ = 0;
+      since_ns_ = 0;
+    }
+    return ++moves_ % kMovesBetweenLooks == 0 && is_due();
   }
   /// Nothing moved: waits a little. True now and then, when slower things (deadline, peers) should be
   /// checked.
@@ -35,14 +37,19 @@ class Backoff {
   int64_t waited_ns() const { return waited_ns_; }
 
  private:
+  static constexpr uint32_t kMovesBetweenLooks = 256;
+
   uint32_t spins() const;
   void learn() const;
+  bool is_due();
 
   bool oversubscribed_;
   std::function<void(int64_t ns)> sleep_;
   uint32_t turns_ = 0;
   int64_t since_ns_ = 0;
   int64_t waited_ns_ = 0;
+  uint32_t moves_ = 0;
+  int64_t due_ns_ = 0;  // for what has not moved
 };
 
 /// Polls `ready()` without spinning until it is true, which is the result, or the deadline has passed. For
