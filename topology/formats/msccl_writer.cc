@@ -10,7 +10,7 @@
 namespace rondo {
 namespace {
 
-constexpr int64_t kMaxBytes = int64_t{1} << 40;  // of calls that the file is for: all
+constexpr int64_t kAnyBytes = int64_t{1} << 40;  // of calls that the file is for: all
 
 /// MSCCL spells them without underscores.
 std::string spelled(CollectiveKind kind) {
@@ -75,7 +75,7 @@ std::string msccl_xml(const MscclProgram& program) {
       "inplace=\"{}\" outofplace=\"{}\" minBytes=\"0\" maxBytes=\"{}\">\n",
       program.name.empty() ? "" : fmt::format(" name=\"{}\"", escaped(program.name)), channels,
       kind.has_blocks() ? program.parts * gpus : program.parts, gpus, spelled(program.collective),
-      program.in_place ? 1 : 0, program.in_place ? 0 : 1, kMaxBytes);
+      program.in_place ? 1 : 0, program.in_place ? 0 : 1, kAnyBytes);
   for (size_t id = 0; id != program.gpus.size(); ++id)
     text += gpu_text(program.gpus[id], id, program.parts * (kind.sends_blocks() ? gpus : 1),
                      program.parts * (kind.receives_blocks() ? gpus : 1));
