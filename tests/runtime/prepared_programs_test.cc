@@ -9,6 +9,7 @@
 #include "catch.h"
 #include "oracle.h"
 #include "prepared.h"
+#include "sanitized.h"
 #include "seed.h"
 #include "worlds.h"
 
@@ -231,10 +232,11 @@ void run_program(const Rank& rank, uint64_t seed) {
 
 TEST_CASE("random programs of prepared and ordinary calls give the right results, on 1 to 5 ranks") {
   const int nranks = GENERATE(1, 2, 3, 4, 5);
+  const uint64_t programs = kSanitized ? 1 : brief() ? 2 : 4;
   for (const Way& way : kWays) {
     INFO(nranks << " ranks, " << way.transport);
-    expect_success(run_world(world_of(way, nranks), [nranks](Rank& rank) {
-      for (uint64_t program = 0; program < 4; ++program) {
+    expect_success(run_world(world_of(way, nranks), [nranks, programs](Rank& rank) {
+      for (uint64_t program = 0; program < programs; ++program) {
         const uint64_t seed = test_seed(static_cast<uint64_t>(nranks) * 100 + program);
         try {
           run_program(rank, mix(seed, program));
