@@ -64,7 +64,7 @@ void Proxy::loop() {
       for (ProxyClient* work : all_) moved = work->serve() || moved;
     }
     if (moved)
-      patience.reset();
+      patience.moved();
     else
       patience.wait();
   }
