@@ -257,8 +257,8 @@ class Rooms(unittest.TestCase):
                           "runtime-rules", "runtime-saved_costs", "runtime-selection", "runtime-time_parts", "start"])
         self.assertEqual(self.names_in("tools"),
                          self.names_in("tools/calibrate", "tools/common", "tools/doctor", "tools/explain",
-                                       "tools/manual", "tools/nccl_path", "tools/plan", "tools/ps", "tools/run",
-                                       "tools/topo"))
+                                       "tools/flight", "tools/manual", "tools/nccl_path", "tools/plan", "tools/ps",
+                                       "tools/run", "tools/topo"))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python_program.py PROGRAM FILE...: makes one program, of one file, of Python modules. __main__.py is what it runs; a
-program, such as rondo-flight, becomes the module rondo_flight."""
+"""python_program.py PROGRAM MODULE...: makes a program, one file, of Python modules. __main__.py is what it runs."""
 import os
 import sys
 import zipfile
-
-
-def module_name(path):
-    name = os.path.basename(path)
-    return name if name.endswith(".py") else name.replace("-", "_") + ".py"
 
 
 def main():
@@ -19,7 +13,7 @@ def main():
             for path in paths:
                 with open(path, "rb") as source:
                     # Dated 1980: the same files make the same program.
-                    archive.writestr(zipfile.ZipInfo(module_name(path)), source.read())
+                    archive.writestr(zipfile.ZipInfo(os.path.basename(path)), source.read())
     os.chmod(program, 0o755)
 
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """rondo-ps shows the jobs of this user on this host that use Rondo: every process has a socket at which it says what it
 is doing (runtime/bootstrap/ps_server.h), and what it cannot say is in /proc. A process of each job asks those on other
-hosts. The build makes one program of these modules and of rondo-flight, which tells the story of files."""
+hosts. Their stories are told by the modules of rondo-flight, which tells those of files."""
 import argparse
 import json
-import resource
 import shutil
 import sys
 import time
 
-import rondo_flight
 from look import Look
+from program import open_many_files, run
 from report import as_json, text_lines
 
 # As the other programs print it, and tools/manual reads it.
@@ -81,8 +80,7 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.format_help = lambda: HELP
     options = parser.parse_args()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard > soft else soft, hard))
+    open_many_files()
     began = time.monotonic()
     first = Look(options.here)
     if first.answers:
@@ -96,8 +94,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        code = rondo_flight.run(main, "rondo-ps")
-    except KeyboardInterrupt:
-        code = 0
-    sys.exit(code)
+    run(main, "rondo-ps", interrupted=0)

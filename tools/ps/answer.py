@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a process says of itself (runtime/health/include/health/flight_text.h), checked."""
-import rondo_flight as flight
+from fields import check, has_type, shortened
+from process_file import process_of
+from strangers import BadFile
 
 # What rondo-flight does not need in a file.
 PROCESS = {"omitted": int}
@@ -9,17 +11,17 @@ COMM = {"total_calls": int, "total_bytes": int, "here": list}
 
 def checked(data):
     """What a process said, as rondo-flight has it."""
-    process = flight.process_of(data)
-    flight.check(process, PROCESS, "the answer")
-    if not flight.has_type(process.get("cpu_ns", 0), int):
-        raise flight.BadFile(f"the answer.cpu_ns is {flight.shortened(process['cpu_ns'])}: it must be a number")
+    process = process_of(data)
+    check(process, PROCESS, "the answer")
+    if not has_type(process.get("cpu_ns", 0), int):
+        raise BadFile(f"the answer.cpu_ns is {shortened(process['cpu_ns'])}: it must be a number")
     for i, comm in enumerate(process["communicators"]):
         where = f"communicators[{i}]"
-        flight.check(comm, COMM, where)
+        check(comm, COMM, where)
         check_runs(comm, where)
         for pair in comm["here"]:
-            if not (isinstance(pair, list) and len(pair) == 2 and all(flight.has_type(one, int) for one in pair)):
-                raise flight.BadFile(f"{where}.here has {flight.shortened(pair)}: it must be a rank and a process id")
+            if not (isinstance(pair, list) and len(pair) == 2 and all(has_type(one, int) for one in pair)):
+                raise BadFile(f"{where}.here has {shortened(pair)}: it must be a rank and a process id")
     return process
 
 
@@ -29,7 +31,7 @@ def check_runs(comm, where):
     if not (isinstance(runs, list) and all(isinstance(run, list) and len(run) == 3 and
                                            all(isinstance(one, int) for one in run) and run[1] and run[2] > 0
                                            for run in runs)):
-        raise flight.BadFile(f"{where}.session_ranks is {flight.shortened(runs)}: it must be runs of ranks")
+        raise BadFile(f"{where}.session_ranks is {shortened(runs)}: it must be runs of ranks")
 
 
 def session_of(ident):

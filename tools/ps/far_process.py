@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of other hosts, as a process of this host that asked them says (runtime/bootstrap/job_inquiry.h)."""
-import rondo_flight as flight
 from answer import absence_text, checked, session_of
+from fields import check, has_type, shortened
 from process import cpu_text
+from strangers import BadFile, printable
+from strict_json import parsed
 
 # First a line about all, then a line about each, with what it said.
 INQUIRY = {"format": ("rondo-ps-job",), "version": (1,), "session": str, "processes": int}
@@ -20,9 +22,9 @@ class FarProcess:
         self.key = f"{line['pid']}@{line['process']}/{session}"
         self.pid = line["pid"]
         self.ranks = line["ranks"]
-        self.host = flight.printable(line["host"])
+        self.host = printable(line["host"])
         self.found = line["found"]
-        self.problem = line["problem"] and flight.printable(line["problem"])
+        self.problem = line["problem"] and printable(line["problem"])
         self.said = None
         self.cpu = None
 
@@ -33,7 +35,7 @@ class FarProcess:
             said["communicators"] = [comm for comm in said["communicators"]
                                      if session_of(comm["id"]) == self.session]
             self.said = said
-        except flight.BadFile as error:
+        except BadFile as error:
             self.doubt(error)
 
     def doubt(self, why):
@@ -80,20 +82,20 @@ def far_processes(data, session):
     """What a process says of those of a session on other hosts."""
     def next_line(at, fields, where):
         end = data.find(b"\n", at) + 1
-        line = flight.parsed(data[at:end])
-        flight.check(line, fields, where)
+        line = parsed(data[at:end])
+        check(line, fields, where)
         return line, end
 
     head, at = next_line(0, INQUIRY, "the answer")
     if head["session"] != session:
-        raise flight.BadFile(f"it is about session {flight.shortened(head['session'])}")
+        raise BadFile(f"it is about session {shortened(head['session'])}")
     processes = []
     for i in range(head["processes"]):
         line, at = next_line(at, ASKED, f"processes[{i}]")
-        if not all(flight.has_type(rank, int) for rank in line["ranks"]):
-            raise flight.BadFile(f"processes[{i}].ranks is {flight.shortened(line['ranks'])}: they must be numbers")
+        if not all(has_type(rank, int) for rank in line["ranks"]):
+            raise BadFile(f"processes[{i}].ranks is {shortened(line['ranks'])}: they must be numbers")
         if line["bytes"] < 0:
-            raise flight.BadFile(f"processes[{i}].bytes is {line['bytes']}: it must be at least 0")
+            raise BadFile(f"processes[{i}].bytes is {line['bytes']}: it must be at least 0")
         process = FarProcess(session, line)
         if process.found == "answered":
             process.take(data[at:at + line["bytes"]])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job: ranks that started together, and their communicators."""
-import rondo_flight as flight
 from answer import session_of
 from live_story import LiveStory
 from look import key_of
+from ranks import ranks_text
 
 
 class Job:
@@ -42,7 +42,7 @@ class Job:
             if lost:
                 ranks = [rank for process in lost for rank in process.ranks]
                 why = next((process.problem for process in lost if process.problem), None)
-                yield f"host {lost[0].host} with {flight.ranks_text(ranks)} of the job cannot be reached" + (
+                yield f"host {lost[0].host} with {ranks_text(ranks)} of the job cannot be reached" + (
                     f": {why}" if why else "")
         if self.ident in self.look.unasked:
             yield f"other hosts were not asked: {self.look.unasked[self.ident]}"

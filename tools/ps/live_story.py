@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What running processes say about one communicator."""
 import proc
-import rondo_flight as flight
 from answer import absence_text, session_of
 from look import key_of
+from ranks import OtherRanks, ranks_text
+from story import MAX_SENTENCES, Story
 
 SLOW_S = 1.0  # a communicator with a call that lasts this long is stuck
 
@@ -19,7 +20,7 @@ def rank_in(runs, session_rank):
     return None
 
 
-class LiveStory(flight.Story):
+class LiveStory(Story):
     CALM = "no rank waits long"
 
     def __init__(self, ident, members, look):
@@ -48,7 +49,7 @@ class LiveStory(flight.Story):
 
     def is_stuck(self):
         return bool(self.failure or self.mismatch or any(
-            member.comm["messages"] or (flight.is_in_call(member) and self.waited_ns(member) >= SLOW_S * 1e9)
+            member.comm["messages"] or (member.is_in_call() and member.waited_ns() >= SLOW_S * 1e9)
             for member in self.members.values()))
 
     def process_of(self, member):
@@ -83,33 +84,32 @@ class LiveStory(flight.Story):
         for rank, process in sorted(self.far.items()):
             groups.setdefault(process.trouble(), []).append(rank)
         known = {*self.members, *self.far, *(rank for rank in self.pids if rank in self.missing)}
-        elsewhere = flight.OtherRanks(known, self.size)
+        elsewhere = OtherRanks(known, self.size)
         if elsewhere:
             groups["on other hosts"] = elsewhere
         return groups
 
     def missing_sentences(self, name):
         said = []
-        for text, ranks in list(self.missing_groups().items())[:flight.MAX_SENTENCES]:
-            waiting = [rank for rank, member in sorted(self.members.items())
-                       if flight.is_in_call(member) and member.comm["waits_for"] in ranks]
-            for_them = "" if not waiting else f"; {flight.ranks_text(waiting)} " + (
+        for text, ranks in list(self.missing_groups().items())[:MAX_SENTENCES]:
+            waiting = [rank for rank, member in self.members.items()
+                       if member.is_in_call() and member.comm["waits_for"] in ranks]
+            for_them = "" if not waiting else f"; {ranks_text(waiting)} " + (
                 "waits for it" if len(waiting) == 1 else "wait for it" if len(ranks) == 1 else "wait for them")
-            said.append(f"{flight.ranks_text(ranks)} of {name}: {text}{for_them}")
+            said.append(f"{ranks_text(ranks)} of {name}: {text}{for_them}")
         return said
 
     def rank_as_json(self, rank):
         member = self.members[rank]
-        call = flight.call_of(member, member.comm["latest"])
+        call = member.latest_call()
         one = super().rank_as_json(rank)
         del one["file"]
         calls_per_s, bytes_per_s = self.look.rates(member)
-        since_ns = None if call is None else call["ended_ns"] or call["began_ns"]
         return {**one, "pid": self.process_of(member).pid, "state": self.process_of(member).state(),
                 "transports": member.comm["transports"], "calls": member.comm["total_calls"],
                 "bytes": member.comm["total_bytes"], "calls_per_s": calls_per_s, "bytes_per_s": bytes_per_s,
-                "in_call": flight.is_in_call(member),
-                "for_s": None if since_ns is None else max(0, member.process["written_ns"] - since_ns) / 1e9}
+                "in_call": member.is_in_call(),
+                "for_s": call and max(0, member.waited_ns()) / 1e9}
 
     def as_json(self):
         return {**super().as_json(), "stuck": self.is_stuck()}

@@ -2,15 +2,16 @@
 """What the processes of this user say at one moment, and which of them a rank is in."""
 import os
 import re
-import time
 from collections import Counter
 
 import proc
-import rondo_flight as flight
 from answer import checked, session_of
 from asking import JOB_PATIENCE_S, ask_all, names_here
+from communicators import add
 from far_process import far_processes
+from member import Member
 from process import Process
+from strangers import BadFile
 
 MAX_SESSIONS = 4  # about which a process is asked at once: it serves 8 clients
 
@@ -59,10 +60,10 @@ class Look:
     def take_told(self, session, pid, answer):
         try:
             if answer is None or answer.data is None:
-                raise flight.BadFile("does not answer" if answer is None else answer.why)
+                raise BadFile("does not answer" if answer is None else answer.why)
             for process in far_processes(answer.data, session):
                 self.take_far(process)
-        except flight.BadFile as error:
+        except BadFile as error:
             self.unasked[session] = f"process {pid}, which was to ask them: {error}"
 
     def take_far(self, process):
@@ -81,7 +82,7 @@ class Look:
                 self.said[process.pid] = checked(answer.data)
             elif process.letter != "gone":
                 self.silent[process.pid] = answer.why
-        except flight.BadFile as error:
+        except BadFile as error:
             self.silent[process.pid] = f"says what is not right: {error}"
 
     def process(self, pid):
@@ -122,8 +123,8 @@ class Look:
         for key, said in self.said.items():
             for comm in said["communicators"]:
                 try:
-                    flight.add(comms, flight.Member(str(key), said, comm))
-                except flight.BadFile as error:
+                    add(comms, Member(str(key), said, comm))
+                except BadFile as error:
                     if key in self.far:
                         self.far[key].doubt(error)
                     else:

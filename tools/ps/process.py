@@ -4,7 +4,7 @@ import socket
 import time
 
 import proc
-from rondo_flight import printable
+from strangers import printable
 
 MAX_COMMAND = 100  # characters
 NOTABLE_SHARE = 0.01  # of a CPU

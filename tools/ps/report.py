@@ -2,8 +2,8 @@
 """The text and the JSON that rondo-ps writes."""
 import socket
 
-import rondo_flight as flight
 from job import jobs_of
+from strangers import printable
 from table import table_lines
 
 MAX_COMMS = 16  # of a job, in text
@@ -14,11 +14,11 @@ def job_lines(job):
     more = f" and {len(commands) - 1} other commands" if len(commands) > 1 else ""
     pids = "1 process" if len(job.processes) == 1 else f"{len(job.processes):,} processes"
     hosts = f" on {job.hosts():,} hosts" if job.far else ""
-    yield f"job {flight.printable(job.ident)}, {pids}{hosts}: {''.join(commands[:1])}{more}"
+    yield f"job {printable(job.ident)}, {pids}{hosts}: {''.join(commands[:1])}{more}"
     for sentence in job.host_sentences():
         yield f"  {sentence}"
     for story in job.stories[:MAX_COMMS]:
-        yield f"  {flight.title(story)}"
+        yield f"  {story.title()}"
         for sentence in story.sentences():
             yield f"    {sentence}"
         yield from table_lines(story)

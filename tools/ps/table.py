@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table of the ranks of a communicator: what each does now."""
-import rondo_flight as flight
+from call_text import arguments_text, numbered
+from ranks import ranks_text
+from strangers import printable
 
 
 def table_lines(story):
@@ -15,10 +17,10 @@ def heads(story):
 
 
 def rank_rows(story):
-    for rank, member in sorted(story.members.items()):
+    for rank, member in story.members.items():
         calls_per_s, bytes_per_s = story.look.rates(member)
         process = story.process_of(member)
-        host = [flight.printable(member.process["host"])] if story.has_hosts else []
+        host = [printable(member.process["host"])] if story.has_hosts else []
         yield [str(rank), *host, str(process.pid), f"{member.comm['total_calls']:,}",
                bytes_text(member.comm["total_bytes"]),
                "" if calls_per_s is None else f"{calls_per_s:,.0f}",
@@ -29,18 +31,17 @@ def rank_rows(story):
 def missing_rows(story):
     empty = [""] * (len(heads(story)) - 2)
     for text, ranks in story.missing_groups().items():
-        yield [flight.ranks_text(ranks).partition(" ")[2], *empty, text]
+        yield [ranks_text(ranks).partition(" ")[2], *empty, text]
 
 
 def doing_text(member):
-    call = flight.call_of(member, member.comm["latest"])
-    if not flight.is_in_call(member):
-        return f"{flight.place_text(member)} {flight.since_text(member)}".rstrip()
-    algorithm = f" by {flight.printable(call['algorithm'])}" if call["algorithm"] else ""
+    call = member.latest_call()
+    if not member.is_in_call():
+        return f"{member.place_text()} {member.since_text()}".rstrip()
+    algorithm = f" by {printable(call['algorithm'])}" if call["algorithm"] else ""
     bytes_ = f", {bytes_text(call['bytes'])}" if call["type"] else ""
     waits = f", waits for rank {member.comm['waits_for']}" if member.comm["waits_for"] is not None else ""
-    return f"in {flight.numbered(call)}{flight.arguments_text(call)}{bytes_}{algorithm} " \
-        f"{flight.since_text(member)}{waits}"
+    return f"in {numbered(call)}{arguments_text(call)}{bytes_}{algorithm} {member.since_text()}{waits}"
 
 
 def bytes_text(count):
