@@ -258,7 +258,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual(self.names_in("tools"),
                          self.names_in("tools/calibrate", "tools/common", "tools/doctor", "tools/explain",
                                        "tools/flight", "tools/manual", "tools/nccl_path", "tools/plan", "tools/ps",
-                                       "tools/run", "tools/topo"))
+                                       "tools/run", "tools/topo", "tools/trace"))
 
 
 if __name__ == "__main__":

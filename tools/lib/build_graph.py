@@ -52,7 +52,7 @@ CHOSEN = {
     "runtime/stacks": ("runtime-stacks", "tools-places", "python-places"),
     "runtime/shm_pull": ("runtime-ahead", "runtime-groups"),
     "tools/calibrate": ("tools-calibration", "tools-selector"),
-    "tools/common": ("tools-flight", "tools-plan", "tools-topo"),
+    "tools/common": ("tools-flight", "tools-plan", "tools-topo", "tools-trace"),
     "tools/doctor": ("tools-doctor", "tools-doctor_parts", "hosts-doctor"),
     "tools/explain": ("tools-rondo_explain", "style-errors"),
     "tools/flight": ("tools-flight", "tools-places"),
@@ -62,6 +62,7 @@ CHOSEN = {
     "tools/ps": ("tools-ps", "hosts-ps"),
     "tools/run": ("tools-run_parts", "tools-run"),
     "tools/topo": ("tools-topo",),
+    "tools/trace": ("tools-trace",),
     "topology/search": ("topology-forest",),
 }
 UNITED = re.compile(r"^#include\s*<(.+)>$", re.M)
