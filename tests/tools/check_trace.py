@@ -295,6 +295,7 @@ class Trace(unittest.TestCase):
         self.refused(lines(head(0), comm(0, 1), call(0, 1, 1, 2, bytes=10**400)), "line 4", "args.bytes must be from")
         self.refused(lines(head(0), comm(0, 1), {**call(0, 1, 1, 2), "ts": 10**400}), "line 4", "ts must be a number")
         self.refused(lines(head(0), comm(0, 1), {**call(0, 1, 1, 2), "pid": 9}), "line 4", "process 9 has not been")
+        self.refused(lines(head(0), comm(0, 1), {**call(0, 1, 1, 2), "cat": {}}), "line 4", "none of a trace of Rondo")
         self.refused(lines(head(0), comm(0, 0)), "line 3", "args.rank is 0: it must be from 0 to args.size - 1")
         self.refused(lines(head(0), comm(0, 1, "x" * (1 << 21))), "line 3", "more than 1048576 bytes")
         result = self.run_on([self.path("absent")])

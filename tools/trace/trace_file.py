@@ -6,7 +6,7 @@ import os
 import stat
 from array import array
 
-from event import EVENT, FIELDS, check, check_comm, check_head, check_slice, ns_of, parsed
+from event import EVENT, check, check_comm, check_head, check_slice, ns_of, parsed
 from strangers import MAX_NUMBER, BadFile, printable
 
 MAX_LINE = 1 << 20
@@ -73,7 +73,7 @@ class TraceFile:
             self.take_metadata(event)
         elif event["ph"] == "i":
             self.take_remark(event)
-        elif event["ph"] == "X" and event.get("cat") in FIELDS:
+        elif event["ph"] == "X" and event.get("cat") in ("call", "message"):
             self.begins.append(check_slice(event, self.comms, self.processes))
             self.places.append(place)
         else:
