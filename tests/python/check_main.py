@@ -39,7 +39,7 @@ class Main(unittest.TestCase):
         self.assertIn("shm", facts["transports"].split(", "))
         self.assertNotIn("[", facts["transports"])
         self.assertRegex(facts["gpu"], r"^(cuda:\d+|none: .+)$")
-        for name in ("rondo-run", "rondo-perf"):
+        for name in ("rondo-run", "rondo-perf", "rondo-explain", "rondo-flight", "rondo-ps", "rondo-trace"):
             self.assertTrue(os.access(facts[name], os.X_OK), facts[name])
 
     def test_explain(self):

@@ -6,7 +6,8 @@ import shutil
 import sys
 
 # Relative to this package, as the library is found: in a wheel of tools/wheel, in a build folder.
-ROOMS = ("bench/perf", "tools/doctor", "tools/explain", "tools/plan", "tools/run", "tools/topo")
+ROOMS = ("bench/perf", "tools/doctor", "tools/explain", "tools/flight", "tools/plan", "tools/ps", "tools/run",
+         "tools/topo", "tools/trace")
 PLACES = ("bin", *(f"../../../../{room}" for room in ROOMS))
 
 
