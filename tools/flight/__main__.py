@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from communicators import members_of
+from job_files import members_of
 from program import run
 from program_place import stack_lines
 from story import Story

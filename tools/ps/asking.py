@@ -11,6 +11,7 @@ import time
 from collections import namedtuple
 
 import proc
+from strangers import BadFile
 
 PATIENCE_S = 0.5     # for all processes that are asked at once
 JOB_PATIENCE_S = 2.5  # for those that ask other hosts, which they do for 1.5 s at most
@@ -30,7 +31,7 @@ def names_here():
         with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
             return sorted({match[1] for match in map(pattern.match, file) if match})
     except OSError as error:
-        raise SystemExit(f"rondo-ps: /proc/net/unix: {error.strerror}") from None
+        raise BadFile(f"/proc/net/unix: {error.strerror}") from None
 
 
 class Question:

@@ -7,9 +7,9 @@ from collections import Counter
 import proc
 from answer import checked, session_of
 from asking import JOB_PATIENCE_S, ask_all, names_here
-from communicators import add
 from far_process import far_processes
 from member import Member
+from members import add
 from process import Process
 from strangers import BadFile
 

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a job, which must belong together."""
+"""The files of a job."""
+from collections import namedtuple
+
+from members import add
 from program import open_many_files
-from strangers import BadFile, printable, quoted
+from strangers import BadFile, printable
 from trace_file import TraceFile
+
+Member = namedtuple("Member", "path comm")
 
 
 def read_all(paths):
     open_many_files()  # each mapped file has a descriptor
-    files, members, sizes = [], {}, {}
+    files, comms = [], {}
     for path in paths:
         try:
-            file = TraceFile(path)
-            for (ident, rank), comm in file.comms.items():
-                name = quoted(comm["communicator"])
-                if (ident, rank) in members:
-                    raise BadFile(f"rank {rank} of communicator {name} is also in {printable(members[ident, rank])}: "
-                                  "give one file for each process")
-                members[ident, rank] = path
-                size, where = sizes.setdefault(ident, (comm["size"], path))
-                if size != comm["size"]:
-                    raise BadFile(f"communicator {name} has {comm['size']} ranks, but {size} in {printable(where)}")
+            files.append(TraceFile(path))
+            for comm in files[-1].comms.values():
+                add(comms, Member(path, {**comm, "name": comm["communicator"]}))
         except BadFile as error:
             raise BadFile(f"{printable(path)}: {error}") from None
-        files.append(file)
     return sorted(files, key=lambda file: file.head["rank"])

@@ -1,23 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members of each communicator, by its id and their rank: of all files, which must belong together."""
-from member import Member
-from process_file import read
+"""The members of each communicator, by its id and their rank: of several files, which must belong together."""
 from strangers import BadFile, printable, quoted
 
 
-def members_of(paths):
-    comms = {}
-    for path in paths:
-        try:
-            process = read(path)
-            for comm in process["communicators"]:
-                add(comms, Member(path, process, comm))
-        except BadFile as error:
-            raise BadFile(f"{printable(path)}: {error}") from None
-    return comms
-
-
 def add(comms, member):
+    """A member has the path of its file, and its comm: id, name, rank and size."""
     comm = member.comm
     members = comms.setdefault(comm["id"], {})
     if comm["rank"] in members:
