@@ -74,7 +74,7 @@ def main():
     passed, failed, skipped = report(tests)
     print()
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed or not passed else 0
+    return 1 if failed or not passed + skipped else 0
 
 
 if __name__ == "__main__":
