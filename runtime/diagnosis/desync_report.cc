@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/error_kinds.h"
 #include "bootstrap/place_query.h"
 #include "bootstrap/state_query.h"
@@ -197,6 +198,15 @@ class Pursuit {
     return follows ? does.waits_for() : -1;
   }
 
+  /// Whether this rank was in a call on another communicator while nothing moved here, if that has lasted as
+  /// long as calls may: then a thread other than the one that waits makes calls there, and may make the next.
+  bool has_called_meanwhile(const FlightRecorder& other) const {
+    const uint32_t latest = other.latest();
+    if (latest == 0) return false;
+    const auto call = other.record(latest);  // none: it is just beginning
+    return !call || call->ended_ns == 0 || (now_ns() - call->ended_ns) / 1'000'000 < membership_.timeout_ms();
+  }
+
   /// Adds to the report if the rank waits on another communicator.
   void note_other(int rank, const PeerStates& answer, DesyncReport& found) const {
     if (answer.other == 0) return;
@@ -204,6 +214,7 @@ class Pursuit {
     const std::string title = recorder ? recorder->title() : "another communicator";
     found.cause += fmt::format(", and it {} of {}", wait_text(answer.there), title);
     if (recorder == nullptr || answer.there.inside == 0 || recorder->latest() >= answer.there.latest) return;
+    if (has_called_meanwhile(*recorder)) return;
     found.elsewhere =
         error(ErrorKind::CommunicatorsDiffer,
               "ranks disagree: rank {} called {} of {}; rank {} called {} of {}", membership_.rank(),

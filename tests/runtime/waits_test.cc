@@ -4,6 +4,7 @@
 #include <barrier>
 #include <chrono>
 #include <functional>
+#include <stop_token>
 #include <thread>
 
 #include "catch.h"
@@ -289,19 +290,51 @@ TEST_CASE("a call on another communicator than the others' is a mismatch that na
       Owned second;
       make(rank, "first", kSoon_ms, first);
       make(rank, "second", 30'000, second);
+      check(rondo_barrier(second.get(), nullptr), second.get());
       if (rank.rank == 0) {
         int value = 1;
         check_fails(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, first.get(), nullptr),
                     RONDO_MISMATCH,
                     {"ranks disagree: rank 0 called all_reduce(count=1, int32, sum), call 1 of communicator "
                      "'first'; ",
-                     "rank 1 called barrier(), call 1 of communicator 'second'"},
+                     "rank 1 called barrier(), call 2 of communicator 'second'"},
                     first.get());
         check(rondo_abort(second.get()), second.get());
       } else {
         check_fails(rondo_barrier(second.get(), nullptr), RONDO_ABORTED, {"rank 0"}, second.get());
       }
       check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
+/// Calls on `comm` until rank 0, which is late for each call, is told to end.
+void call_until(const std::stop_token& end, rondo_comm_t comm, int rank) {
+  for (int over = 0; over == 0;) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    over = rank == 0 && end.stop_requested() ? 1 : 0;
+    check(rondo_all_reduce(&over, &over, 1, RONDO_INT32, RONDO_MAX, comm, nullptr), comm);
+  }
+}
+
+TEST_CASE("a late rank whose threads call on another communicator meanwhile is not said to disagree") {
+  for (const Way& way : kWays) {
+    INFO(way.transport);
+    expect_success(run_world(world_of(way, 2), [](Rank& rank) {
+      Owned first;
+      Owned second;
+      make(rank, "first", kSoon_ms, first);
+      make(rank, "second", 30'000, second);
+      const std::jthread caller(
+          [&](const std::stop_token& end) { call_until(end, second.get(), rank.rank); });
+      if (rank.rank == 0) {
+        int value = 1;
+        check_fails(rondo_all_reduce(&value, &value, 1, RONDO_INT32, RONDO_SUM, first.get(), nullptr),
+                    RONDO_TIMEOUT,
+                    {"rank 1 ", "has made no call on it yet, and it is in all_reduce(count=1, int32, max)",
+                     " of communicator 'second'"},
+                    first.get());
+      }
     }));
   }
 }
