@@ -363,7 +363,7 @@ Status first_disagreement(const Membership& membership, int rank) {
 }
 
 Status ended_send(const Membership& membership, const PendingWait& wait) {
-  if (!wait.messages || !wait.messages->receives.names(wait.rank)) return {};
+  if (!wait.messages || wait.rank < 0 || !wait.messages->receives.names(wait.rank)) return {};
   const auto answer = ask(membership, wait.rank);
   const Interrupt none;
   return answer.ok() ? Pursuit(membership, wait, none).ended_send(wait.rank, answer.value().here) : Status();

@@ -141,6 +141,28 @@ TEST_CASE("calls that need a rank that has left the communicator fail within sec
   }
 }
 
+TEST_CASE("a receive from any source fails once all that could send have left") {
+  for (const char* transport : {"shm", "tcp"}) {
+    INFO(transport);
+    expect_success(run_world({.nranks = 2, .transport = transport}, [](Rank& rank) {
+      Owned left;
+      check(rondo_duplicate(rank.comm, left.out()), rank.comm);
+      int got = 0;
+      if (rank.rank == 1) {
+        check(rondo_send(&got, 1, RONDO_INT32, 0, 5, left.get(), nullptr), left.get());
+        ::usleep(300'000);
+        check(rondo_leave(std::exchange(*left.out(), nullptr)));
+      } else {
+        check(rondo_recv(&got, 1, RONDO_INT32, RONDO_ANY_SOURCE, 5, left.get(), nullptr, nullptr),
+              left.get());
+        check_fails(rondo_recv(&got, 1, RONDO_INT32, RONDO_ANY_SOURCE, 6, left.get(), nullptr, nullptr),
+                    RONDO_REMOTE_ERROR, {"rank 1"}, left.get());
+      }
+      check(rondo_barrier(rank.comm, nullptr), rank.comm);
+    }));
+  }
+}
+
 TEST_CASE("a rank that quiesces a communicator and then leaves it has not finalized it") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
     Owned quiesced;
