@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms.h"
@@ -83,6 +85,8 @@ class BenchSession {
   rondo_status_t find_transports();
   void find_cpus();
   rondo_status_t probe();
+  rondo_status_t part_ranks();
+  bool share_cpus(const std::vector<double>& cpus) const;
   void finish_row(Row& row);
   std::vector<size_t> sizes_of(const Table& table) const;
   std::vector<Trial> make_trials(const Table& table, const Combination& combination,
@@ -147,6 +151,30 @@ rondo_status_t BenchSession::probe() {
     say(fmt::format("# cache line: {}\n", describe_handoff(cpus_, setup_.handoff_ns)));
   }
   return rondo_barrier(team_.control, nullptr);
+}
+
+// `cpus`: by thread.
+bool BenchSession::share_cpus(const std::vector<double>& cpus) const {
+  std::set<std::pair<std::string, double>> used;
+  for (size_t thread = 0; thread < cpus.size(); ++thread)
+    if (!used.emplace(team_.roster[thread * team_.members.size()].host, cpus[thread]).second) return true;
+  return false;
+}
+
+// While ranks waited for the probe, the kernel may have put two on one CPU although others were idle. Keeps
+// all busy until it has moved them apart; in vain if there are too few CPUs.
+rondo_status_t BenchSession::part_ranks() {
+  constexpr int kTries = 8;
+  constexpr double kBusy_us = 3000;
+  if (options_.gpu.used()) return RONDO_OK;
+  std::vector<double> cpus;
+  for (int i = 0; i < kTries; ++i) {
+    PERF_TRY(collect(team_, {static_cast<double>(sched_getcpu())}, cpus));
+    if (!share_cpus(cpus)) return RONDO_OK;
+    for (const double start_us = now_us(); now_us() - start_us < kBusy_us;) {
+    }
+  }
+  return RONDO_OK;
 }
 
 // Adds a measured row to the table; rank 0 prints it and passes it on at once, since a later row may crash.
@@ -260,6 +288,7 @@ rondo_status_t BenchSession::run_table(const Table& table) {
   const std::string algorithm = table.algorithm.empty() ? "" : ", algorithm " + table.algorithm;
   say(fmt::format("# {}, {} ranks{}, transport {}\n", name_of(table), team_.nranks, algorithm, transports_));
   PERF_TRY(probe());
+  PERF_TRY(part_ranks());
   say("#\n" + table_header(style_of(options_)));
   PERF_TRY(run_combinations(table));
   PERF_TRY(probe());
