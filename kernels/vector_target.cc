@@ -25,6 +25,10 @@ std::vector<std::string> vector_targets() {
   return names;
 }
 
+void find_vector_target() {
+  if (!hwy::GetChosenTarget().IsInitialized()) hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
 bool use_vector_target(std::string_view name) {
   int64_t chosen = 0;  // 0: all that the CPU supports
   for (const int64_t target : usable_targets()) {

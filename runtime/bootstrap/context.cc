@@ -12,6 +12,7 @@
 #include "base/saved_costs.h"
 #include "base/settings.h"
 #include "base/words.h"
+#include "kernels/vector_target.h"
 #include "topology/binding.h"
 #include "topology/cache.h"
 #include "topology/memory_nodes.h"
@@ -75,6 +76,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   RONDO_TRY_ASSIGN(UsableFabrics fabrics, setting(Setting::Transport) ? Result<UsableFabrics>(UsableFabrics())
                                                                       : UsableFabrics::find());
   const auto saved = saved_costs();
+  find_vector_target();
   lock.lock();
   RONDO_TRY(refuse_disowned());
   if (auto existing = the_context().lock()) return existing;
