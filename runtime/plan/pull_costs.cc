@@ -57,7 +57,8 @@ std::string_view obstacle(const PullTerms& terms, const Call& call, const Shape&
 }  // namespace
 
 size_t max_pulled_bytes(CollectiveKind kind, bool share_cpus) {
-  if (!share_cpus) return bytes_of(Threshold::PulledVector);
+  const bool copies_blocks = is_parted(kind) || kind == CollectiveKind::AllGather;
+  if (!share_cpus) return bytes_of(copies_blocks ? Threshold::PulledBlocks : Threshold::PulledVector);
   return bytes_of(is_parted(kind) || kind == CollectiveKind::Scan ? Threshold::SharedCpuPartsPull
                                                                   : Threshold::SharedCpuPull);
 }
