@@ -56,9 +56,11 @@ uint64_t offer(const Connection& connection, const std::byte* data, size_t bytes
   return zero_copy != nullptr ? zero_copy->offer(data, bytes) : 0;
 }
 
-/// Whether the peer polls for the next message.
+/// Whether the peer polls for the next message, on a CPU of its own: a peer that yields would read it only at
+/// its next turn, which takes longer than a copy.
 bool is_peer_waiting(const Connection& connection) {
-  return connection.wait_hints() != nullptr && connection.wait_hints()->is_peer_waiting();
+  const WaitHints* const hints = connection.wait_hints();
+  return hints != nullptr && hints->is_peer_waiting() && !hints->is_peer_yielding();
 }
 
 /// Withdraws what was posted or expected there.
