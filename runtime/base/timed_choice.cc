@@ -17,12 +17,15 @@ constexpr double kTrialInterval = 100;
 constexpr double kLongestInterval = 10'000;
 /// For a way with too few samples, or whose latest time was surprisingly short.
 constexpr uint32_t kShortInterval = 4;
+/// Except if its time was this multiple of the best one's.
+constexpr double kHopeless = 2;
 
 }  // namespace
 
-size_t TimedChoice::next(Ways allowed) const {
+size_t TimedChoice::next(Ways allowed, bool is_timed) const {
   if (in_row_ < kRow && is_in(sluggish_ & allowed, latest_)) return latest_;
   const size_t best = is_in(allowed, best_) ? best_ : cheapest(allowed);
+  if (!is_timed) return best;
   for (size_t way = 0; way < kMaxWays; ++way)
     if (way != best && is_in(allowed, way) && is_due(way, best)) return way;
   return best;
@@ -31,6 +34,8 @@ size_t TimedChoice::next(Ways allowed) const {
 bool TimedChoice::is_due(size_t way, size_t best) const {
   const RecentTimes& own = ways_[way];
   const RecentTimes& other = ways_[best];
+  const bool is_hopeless = other.is_known() && own.latest > kHopeless * other.median;
+  if (!own.is_known() && is_hopeless) return own.idle >= kTrialInterval;
   if (!own.is_known() || own.latest < kBetter * other.median) return own.idle >= kShortInterval;
   if (!other.is_known()) return false;
   const double trial = is_in(sluggish_, way) ? kRow : 1;
@@ -40,6 +45,7 @@ bool TimedChoice::is_due(size_t way, size_t best) const {
 }
 
 void TimedChoice::takes(size_t way) {
+  has_taken_ = true;
   for (RecentTimes& each : ways_) ++each.idle;
   ways_[way].idle = 0;
   in_row_ = way == latest_ ? in_row_ + 1 : 1;
@@ -54,8 +60,10 @@ void TimedChoice::took(size_t way, size_t bytes, int64_t ns) {
   const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(own.times, RecentTimes::kTimes));
   std::sort(sorted.begin(), end);
   own.median = sorted[static_cast<size_t>(end - sorted.begin()) / 2];
+  const RecentTimes& best = ways_[best_];
   const size_t found = cheapest(kAll);
-  if (ways_[found].median < kBetter * ways_[best_].median) best_ = found;
+  if (ways_[found].is_known() && (!best.is_known() || ways_[found].median < kBetter * best.median))
+    best_ = found;
 }
 
 /// The cheapest way among those with enough samples.

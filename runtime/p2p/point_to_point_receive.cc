@@ -159,10 +159,15 @@ TimedChoice& PointToPoint::offers_like(Incoming& in, const RecvRequest& request)
 
 /// Fetched, a message is copied once, here, while its sender waits; by slots twice, at both ends at once.
 /// What counts is how long recent ones of about the same length took from their match until all was here.
+/// At first they are fetched, unless that is slow on this host: it touches no slot's pages.
 bool PointToPoint::chooses_to_fetch(Incoming& in, RecvRequest& request) {
+  constexpr size_t kEarly = size_t{16} * 1024 * 1024;
   TimedChoice& choice = offers_like(in, request);
-  const bool must = in.connection->zero_copy()->fetches_all();
+  const ZeroCopy& zero_copy = *in.connection->zero_copy();
+  const bool is_early = in.offered_bytes < kEarly && zero_copy.fetches_quickly();
+  const bool must = zero_copy.fetches_all() || is_early;
   const size_t way = must ? kFetched : choice.next(1U << kFetched | 1U << kBySlots);
+  in.offered_bytes += request.bytes;
   choice.takes(way);
   request.is_fetched = way == kFetched;
   request.matched_ns = now_ns();

@@ -44,15 +44,20 @@ bool too_new_for_this_hwloc(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("the last level cache agrees with hwloc, if the kernel reports it") {
+TEST_CASE("the second and the last level cache agree with hwloc, if the kernel reports them") {
   hwloc_topology_t topology = nullptr;
   REQUIRE(hwloc_topology_init(&topology) == 0);
   REQUIRE(hwloc_topology_load(topology) == 0);
   hwloc_obj_t above = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);
   size_t most = 0;
-  for (; above != nullptr; above = above->parent)
-    if (hwloc_obj_type_is_dcache(above->type)) most = std::max<size_t>(most, above->attr->cache.size);
+  size_t second = 0;
+  for (; above != nullptr; above = above->parent) {
+    if (!hwloc_obj_type_is_dcache(above->type)) continue;
+    most = std::max<size_t>(most, above->attr->cache.size);
+    if (above->type == HWLOC_OBJ_L2CACHE) second = above->attr->cache.size;
+  }
   if (const size_t bytes = last_level_cache_bytes(); bytes != 0) CHECK(bytes == most);
+  if (const size_t bytes = core_cache_bytes(); bytes != 0) CHECK(bytes == second);
   hwloc_topology_destroy(topology);
 }
 

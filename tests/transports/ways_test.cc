@@ -2,10 +2,14 @@
 // Which way is chosen, given simulated times; and the receiver's times.
 #include <array>
 #include <deque>
+#include <optional>
 #include <random>
+#include <set>
 
 #include "base/timed_choice.h"
 #include "catch.h"
+#include "shm/process_reader.h"
+#include "shm/slot_picker.h"
 #include "shm/ways.h"
 
 namespace rondo::test {
@@ -182,6 +186,135 @@ TEST_CASE("a way that is allowed later is found, too") {
   connection.send(200);
   connection.send(1000);
   REQUIRE(connection.count(Sluggish) > 900);
+}
+
+TEST_CASE("no trial begins with a message that is not timed") {
+  TimedChoice choice;
+  for (int message = 0; message < 1000; ++message) {
+    REQUIRE(choice.next(kThree, false) == Plain);
+    choice.takes(Plain);
+    choice.took(Plain, kTransferBytes, 1000);
+  }
+  REQUIRE(choice.next(kThree) != Plain);
+}
+
+TEST_CASE("a way that took much longer than the best one when it was first tried is left for long") {
+  TimedChoice choice;
+  const auto send = [&choice](int messages, int64_t trial_ns) {
+    int trials = 0;
+    for (int message = 0; message < messages; ++message) {
+      const size_t way = choice.next(1 << Plain | 1 << Streaming);
+      choice.takes(way);
+      choice.took(way, kTransferBytes, way == Plain ? 1000 : trial_ns);
+      trials += way == Plain ? 0 : 1;
+    }
+    return trials;
+  };
+  SECTION("as a mishap may make it") {
+    REQUIRE(send(90, 10'000) == 1);
+    REQUIRE(send(1000, 500) > 900);
+  }
+  SECTION("but not if it took a little longer") { REQUIRE(send(90, 1500) == 3); }
+}
+
+TEST_CASE("one message in four is timed, whatever part of them is long") {
+  for (const uint64_t every : {1, 2, 3, 4, 5, 7, 8, 13, 16, 64})
+    for (uint64_t first = 1; first <= every; ++first) {
+      INFO(first << " and then every " << every);
+      int sampled = 0;
+      for (uint64_t i = 0; i < 1000; ++i) sampled += shm::is_sampled(first + i * every) ? 1 : 0;
+      REQUIRE(sampled > 230);
+      REQUIRE(sampled < 270);
+    }
+}
+
+/// The sending end of a connection whose messages are released at once.
+class Sender {
+ public:
+  static constexpr uint64_t kSlots = 16;
+  explicit Sender(bool fit_cache) : picker_(kSlots, fit_cache) {}
+
+  /// Returns the way of a message that took the given times. `could_post`: it would be read by the receiver.
+  shm::Way send(size_t bytes, bool could_post, const std::array<uint32_t, 4>& times_ns) {
+    if (!picker_.is_regular()) part_ = picker_.pick((number_ - 1) % kSlots, number_ - 1).value();
+    shm::Way way = shm::Way::Read;
+    const bool reads = could_post && ways_.reads(number_, bytes, picker_);
+    if (!reads) {
+      const auto filling = ways_.filling(number_, bytes, could_post, picker_);
+      way = filling.streams ? shm::Way::Streaming : picker_.reused() ? shm::Way::Reusing : shm::Way::InTurn;
+      if (filling.is_timed) ways_.filled(0);
+    }
+    if (!picker_.is_regular()) picker_.use(part_, number_, bytes, (number_ - 1) % kSlots);
+    if (reads)
+      ways_.sent_to_be_read(number_, bytes, picker_);
+    else
+      ways_.sent_by_slot(number_, picker_);
+    times_[(number_ - 1) % kSlots] = times_ns[static_cast<size_t>(way)];
+    ways_.hear(number_++);
+    return way;
+  }
+  uint64_t part() const { return part_; }
+
+ private:
+  std::array<uint32_t, kSlots> times_{};
+  shm::SentWays ways_{times_.data(), kSlots};
+  shm::SlotPicker picker_;
+  uint64_t number_ = 1;
+  uint64_t part_ = 0;
+};
+
+constexpr std::array<uint32_t, 4> kReadingIsSlow{1000, 9000, 9000, 9000};
+constexpr std::array<uint32_t, 4> kStreamingIsFast{9000, 1000, 9000, 9000};
+constexpr std::array<uint32_t, 4> kTurnsAreFast{9000, 9000, 9000, 1000};
+
+TEST_CASE("at first a connection's messages are read if they may be, then by the fastest way") {
+  if (!shm::is_reading_quick()) {
+    WARN("skipped: to read another process is slow here, or forbidden");
+    return;
+  }
+  Sender sender(false);
+  for (int i = 0; i < 250; ++i) REQUIRE(sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Read);
+  int slower = 0;
+  for (int i = 0; i < 2000; ++i)
+    slower += sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Reusing ? 0 : 1;
+  REQUIRE(slower < 200);
+}
+
+TEST_CASE("messages of a new length begin with what is fastest for those of the nearest one") {
+  Sender sender(false);
+  for (int i = 0; i < 300; ++i) sender.send(65536, false, kStreamingIsFast);
+  REQUIRE(sender.send(32768, false, kStreamingIsFast) == shm::Way::Streaming);
+  REQUIRE(sender.send(16384, false, kStreamingIsFast) == shm::Way::Streaming);
+}
+
+TEST_CASE("parts are used in turn where that is fastest, but not if all slots fit a cache") {
+  for (const bool fit_cache : {false, true}) {
+    INFO(fit_cache);
+    Sender sender(fit_cache);
+    for (int i = 0; i < 1000; ++i) sender.send(kTransferBytes, false, kTurnsAreFast);
+    int in_turn = 0;
+    for (int i = 0; i < 100; ++i)
+      in_turn += sender.send(kTransferBytes, false, kTurnsAreFast) == shm::Way::InTurn ? 1 : 0;
+    REQUIRE(in_turn == (fit_cache ? 0 : 100));
+  }
+}
+
+TEST_CASE("a sender waits a while for one of few parts, and then takes another") {
+  shm::SlotPicker picker(16, false);
+  std::set<uint64_t> used;
+  for (uint64_t message = 1; message <= 5; ++message) {
+    const uint64_t own = message - 1;
+    std::optional<uint64_t> part = picker.pick(own, 0);
+    int in_vain = 0;
+    for (; !part; part = picker.pick(own, 0)) REQUIRE(++in_vain < 10'000);
+    REQUIRE((in_vain > 0) == (message == 5));
+    REQUIRE(used.insert(*part).second);
+    picker.use(*part, message, kTransferBytes, own);
+  }
+  const std::optional<uint64_t> next = picker.pick(5, 0);  // the receiver has released nothing more
+  REQUIRE(next.has_value());
+  REQUIRE_FALSE(used.contains(*next));
+  REQUIRE(picker.pick(5, 2) == 1);  // it has released two
 }
 
 TEST_CASE("what a message took before its receiver began counts for no later one") {

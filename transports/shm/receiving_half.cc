@@ -62,7 +62,7 @@ std::optional<Arrival> ReceivingHalf::peek_begun() {
     arrival->data = mapped_slot_;
   }
   const bool goes_on = Note::is_gradual(receiver_.note()) && taken_time_.has_begun();
-  if (arrival->bytes >= kMinRead && !goes_on) taken_time_.begin();
+  if (arrival->bytes >= kMinRead && !goes_on && is_sampled(receiver_.number())) taken_time_.begin();
   return arrival;
 }
 

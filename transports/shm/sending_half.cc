@@ -4,14 +4,24 @@
 #include <atomic>
 #include <cstring>
 
+#include "topology/cache.h"
+
 namespace rondo::shm {
+namespace {
+
+bool fit_core_cache(size_t bytes) {
+  static const size_t core_cache = core_cache_bytes();
+  return bytes < core_cache;
+}
+
+}  // namespace
 
 SendingHalf::SendingHalf(const Segment& segment, int direction, const AgreedParams& params,
                          ReadPeer read_peer, const Fd& socket)
     : read_peer_(read_peer),
       fifo_(segment.fifo(direction, params)),
       sender_(fifo_),
-      picker_(params.slots),
+      picker_(params.slots, fit_core_cache(params.slots * params.slot_bytes)),
       exporter_(segment.exports(direction, params)),
       progress_(segment.progress(direction, params)),
       ways_(segment.times(direction, params), params.slots),
@@ -24,8 +34,12 @@ std::byte* SendingHalf::acquire_irregular() {
   if (picker_.reuses()) sender_.returned(sender_.sent());  // loads what has been released
   if (!sender_.has_room()) return nullptr;
   ways_.hear(sender_.seen_returned());
-  if (part_of_ != message) part_ = picker_.pick(sender_.index(), sender_.seen_returned());
-  part_of_ = message;
+  if (part_of_ != message) {
+    const auto part = picker_.pick(sender_.index(), sender_.seen_returned());
+    if (!part) return nullptr;
+    part_ = *part;
+    part_of_ = message;
+  }
   return fifo_.slot(part_, fifo_.slot_bytes);
 }
 

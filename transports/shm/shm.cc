@@ -3,6 +3,7 @@
 // passes it over a Unix socket; afterwards only exports and reads of long messages need system calls.
 #include <atomic>
 
+#include "shm/process_reader.h"
 #include "shm/receiving_half.h"
 #include "shm/segment.h"
 #include "shm/sending_half.h"
@@ -75,6 +76,7 @@ class ShmConnection final : public Connection,
     return receiving_.fetch(offer, begin, place, bytes);
   }
   bool fetches_all() const override { return read_peer_ == ReadPeer::Always; }
+  bool fetches_quickly() const override { return shm::is_reading_quick(); }
   void expect(std::byte* place, size_t bytes, const Signature& signature) override {
     receiving_.expect(place, bytes, signature);
   }

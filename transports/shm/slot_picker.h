@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// SlotPicker: in which part of a connection's slot memory each message lies. At first long ones in parts that
-// were used before, since the first use of a page costs microseconds: a process that sends few messages
-// touches few pages. Short ones, and later all, in turn, or in parts that were used before, whichever is
-// faster: a line that the reader still has in its cache may be expensive to write, and one that has left the
-// writer's is, too. The sender's half of a shm connection; used on its thread.
+// SlotPicker: in which part of a connection's slot memory each message lies. At first long ones in few parts,
+// since the first use of a page costs microseconds: a process that sends few messages touches few pages.
+// Short ones, and later all, in turn, or in few parts, whichever is faster: a line that the reader still has
+// in its cache may be expensive to write, and one that has left the writer's is, too. Where all parts fit the
+// reader's cache, long ones stay in few. The sender's half of a shm connection; used on its thread.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace rondo::shm {
@@ -16,12 +18,15 @@ namespace rondo::shm {
 class SlotPicker {
  public:
   SlotPicker() = default;
-  explicit SlotPicker(uint64_t slots) : users_(slots) {}
+  /// `fit_cache`: all slots fit the cache of the reader's core.
+  SlotPicker(uint64_t slots, bool fit_cache) : users_(slots), fit_cache_(fit_cache) {}
 
   /// Whether each message, and all that are in flight, goes to the part whose turn it is.
   bool is_regular() const { return in_turn_ >= users_.size() && !users_.empty(); }
+  /// Whether the connection has sent few messages, for which few pages should be touched.
+  bool is_early() const { return is_early_; }
   /// Whether long messages may go to the parts in turn now.
-  bool may_turn() const { return !is_early_; }
+  bool may_turn() const { return !is_early_ && !fit_cache_; }
   /// Where long messages like the latest, `message` (from 1), should go from now on.
   void prefer_reuse(bool does, uint64_t message) {
     if (does && is_regular()) note_users(message);
@@ -33,11 +38,15 @@ class SlotPicker {
   /// Whether the next message probably goes to a part that was used before: it then pays to find out which
   /// messages have been released.
   bool reuses() const { return was_long_ && (is_early_ || prefers_reuse_); }
-  /// A free part; there is one, as there is room for a message. `own`: the part whose turn it is; `released`:
-  /// how many messages the receiver has released.
-  uint64_t pick(uint64_t own, uint64_t released) {
+  /// A free part. Nothing: among the few none is, but one will be in a moment, as the receiver has released
+  /// some lately; after some calls in vain, another part. There is room for a message. `own`: the part whose
+  /// turn it is; `released`: how many messages the receiver has released.
+  std::optional<uint64_t> pick(uint64_t own, uint64_t released) {
     reused_ = reuses() || prefers_reuse_;
-    if (!reused_ && users_[own] <= released) return own;
+    const uint64_t wanted = reused_ ? own % kReused : own;
+    if (users_[wanted] <= released) return wanted;
+    if (std::exchange(released_, released) != released) in_vain_ = 0;
+    if (reuses() && ++in_vain_ < kPatience) return std::nullopt;
     const auto free = std::ranges::find_if(users_, [&](uint64_t user) { return user <= released; });
     return static_cast<uint64_t>(free - users_.begin());
   }
@@ -55,6 +64,8 @@ class SlotPicker {
 
  private:
   static constexpr size_t kLong = size_t{16} * 1024;
+  static constexpr uint64_t kReused = 4;  // a connection has at least two slots
+  static constexpr uint32_t kPatience = 1024;
   static constexpr uint64_t kEarlyLong = 256;
   static constexpr uint64_t kEarly = 4096;
 
@@ -69,10 +80,13 @@ class SlotPicker {
   std::vector<uint64_t> users_;  // the latest message in each part, unless it is regular; 0: none
   uint64_t in_turn_ = 0;         // the latest messages in a row that went to the part whose turn it was
   uint64_t long_messages_ = 0;
+  bool fit_cache_ = false;
   bool is_early_ = true;
   bool was_long_ = false;  // the latest
   bool prefers_reuse_ = false;
   bool reused_ = false;
+  uint64_t released_ = 0;  // by the receiver, as of the latest pick() that did not get the part it wanted
+  uint32_t in_vain_ = 0;   // calls of pick() since that changed
 };
 
 }  // namespace rondo::shm

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "shm/process_reader.h"
 
 namespace rondo::shm {
 namespace {
@@ -17,9 +18,9 @@ constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static
 /// Non-temporal stores cost more than their own time: the lines must be fetched back from memory. Counting
 /// only their own time made a 256 KiB all_reduce between two near CPUs take 1.3 times as long; counting it
 /// twice kept two far CPUs from using them, and it took 1.5 times as long.
-/// A sender whose message is read waits meanwhile, and then for the receiver's word.
+/// The two copies through a slot displace other data from two caches; a read, which is one copy, does not.
 int64_t weighed(Way way, int64_t ns) {
-  return way == Way::Streaming ? ns + ns / 2 : way == Way::Read ? ns + ns / 4 : ns;
+  return way == Way::Streaming ? ns + ns / 2 : way == Way::Read ? ns - ns / 5 : ns;
 }
 
 }  // namespace
@@ -31,31 +32,42 @@ size_t SentWays::kind_of(size_t bytes, bool could_post) {
 }
 
 SentWays::SentWays(const uint32_t* times, uint64_t slots) : times_(times), slots_(slots) {
-  choosers_.fill(TimedChoice(bit(Way::Reusing) | bit(Way::InTurn)));
+  choosers_.fill(TimedChoice(bit(Way::Reusing) | bit(Way::InTurn) | bit(Way::Read)));
 }
 
-Way SentWays::next(size_t kind, bool may_read, const SlotPicker& picker) const {
+/// The kind whose times are the best guess for this one's: itself once it has any, or the nearest length of
+/// those that have.
+size_t SentWays::known_like(size_t kind) const {
+  for (size_t distance = 0; distance < choosers_.size(); distance += 2)
+    for (const size_t like : {kind - distance, kind + distance})
+      if (like < choosers_.size() && choosers_[like].has_taken()) return like;
+  return kind;
+}
+
+/// At first whatever may be read is, unless that is slow on this host: it touches no slot's pages.
+Way SentWays::next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const {
+  if (may_read && picker.is_early() && is_reading_quick()) return Way::Read;
   const TimedChoice::Ways allowed = bit(Way::Reusing) | bit(Way::Streaming) |
                                     (may_read ? bit(Way::Read) : 0) |
                                     (picker.may_turn() ? bit(Way::InTurn) : 0);
-  return static_cast<Way>(choosers_[kind].next(allowed));
+  return static_cast<Way>(choosers_[known_like(kind)].next(allowed, is_sampled(message)));
 }
 
-/// The first messages are not timed: they use plain stores, which are the first to touch the slots' pages.
 bool SentWays::reads(uint64_t message, size_t bytes, const SlotPicker& picker) const {
-  return is_timed(message, bytes) && next(kind_of(bytes, true), true, picker) == Way::Read;
+  return bytes >= kMinRead && next(message, kind_of(bytes, true), true, picker) == Way::Read;
 }
 
+/// The first messages do not count: they use plain stores, which are the first to touch the slots' pages.
 FillHints::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_post,
                                      const SlotPicker& picker) {
   filling_ = {};
-  if (!is_timed(message, bytes)) return {};
+  if (!is_counted(message, bytes)) return {};
   const size_t kind = kind_of(bytes, could_post);
-  const bool streams = next(kind, false, picker) == Way::Streaming;
+  const bool streams = next(message, kind, false, picker) == Way::Streaming;
   // The part was picked before anything was known of the message.
   const Way plain = picker.reused() ? Way::Reusing : Way::InTurn;
   filling_ = {.number = message, .bytes = bytes, .kind = kind, .way = streams ? Way::Streaming : plain};
-  return {.streams = streams, .is_timed = true};
+  return {.streams = streams, .is_timed = is_sampled(message)};
 }
 
 void SentWays::sent_by_slot(uint64_t message, SlotPicker& picker) {
@@ -63,17 +75,20 @@ void SentWays::sent_by_slot(uint64_t message, SlotPicker& picker) {
 }
 
 void SentWays::sent_to_be_read(uint64_t message, size_t bytes, SlotPicker& picker) {
-  if (is_timed(message, bytes))
+  if (is_counted(message, bytes))
     keep({.number = message, .bytes = bytes, .kind = kind_of(bytes, true), .way = Way::Read}, picker);
 }
 
 void SentWays::keep(const SentMessage& message, SlotPicker& picker) {
-  choosers_[message.kind].takes(static_cast<size_t>(message.way));
+  TimedChoice& chooser = choosers_[message.kind];
+  if (!chooser.has_taken()) chooser = choosers_[known_like(message.kind)];
+  chooser.takes(static_cast<size_t>(message.way));
+  picker.prefer_reuse(next(message.number + 1, message.kind, false, picker) != Way::InTurn, message.number);
+  if (!is_sampled(message.number)) return;
   by_slot_.resize(slots_);
   by_slot_[(message.number - 1) % slots_] = message;
   if (heard_ == latest_) heard_ = message.number - 1;
   latest_ = message.number;
-  picker.prefer_reuse(next(message.kind, false, picker) == Way::Reusing, message.number);
 }
 
 void SentWays::hear_times(uint64_t returned) {

@@ -18,10 +18,17 @@ namespace rondo::shm {
 /// Reading a shorter message out of a process takes longer than copying it through a slot; nor is it timed.
 inline constexpr size_t kMinRead = size_t{16} * 1024;
 
+/// Whether both ends time a long message: one in four, as times of all would take longer than they save. Not
+/// every fourth, as one in four may be of another kind than the others.
+inline bool is_sampled(uint64_t message) {
+  constexpr uint64_t kGolden = 0x9E37'79B9'7F4A'7C15;  // spreads consecutive numbers evenly
+  return (message * kGolden) >> 62 == 0;
+}
+
 /// How a long message travels.
 enum class Way : uint8_t {
   Reusing,    // through a part of the slots' memory that was used lately, by plain stores
-  Streaming,  // through the part whose turn it is, by non-temporal stores
+  Streaming,  // through such a part, by non-temporal stores
   Read,       // by the receiver, out of the sender's process
   InTurn,     // through the part whose turn it is, by plain stores
 };
@@ -56,8 +63,9 @@ class SentWays {
   };
   static constexpr size_t kLengths = 3;  // from 16 KiB, 32 KiB and 64 KiB on
   static size_t kind_of(size_t bytes, bool could_post);
-  Way next(size_t kind, bool may_read, const SlotPicker& picker) const;
-  bool is_timed(uint64_t message, size_t bytes) const { return bytes >= kMinRead && message > slots_; }
+  size_t known_like(size_t kind) const;
+  Way next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const;
+  bool is_counted(uint64_t message, size_t bytes) const { return bytes >= kMinRead && message > slots_; }
   void keep(const SentMessage& message, SlotPicker& picker);
   void hear_times(uint64_t returned);
 
@@ -67,7 +75,7 @@ class SentWays {
   std::vector<SentMessage> by_slot_;                // the latest of each slot
   SentMessage filling_;
   uint64_t heard_ = 0;
-  uint64_t latest_ = 0;  // timed message
+  uint64_t latest_ = 0;  // message that is timed
 };
 
 /// The receiving end's timer.

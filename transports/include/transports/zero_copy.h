@@ -64,6 +64,8 @@ class ZeroCopy {
 
   /// Whether what is offered shall be fetched even if other ways are faster.
   virtual bool fetches_all() const { return false; }
+  /// Whether to fetch is probably faster than to receive through slots, as long as neither was timed.
+  virtual bool fetches_quickly() const { return false; }
 
   /// A hint before peek(): the destination of the oldest message if it has this size and signature. A
   /// connection that can receives the bytes directly there, and peek() returns that address. Applies to this

@@ -22,8 +22,11 @@ class TimedChoice {
   explicit TimedChoice(Ways sluggish) : sluggish_(sluggish) {}
 
   /// The way of the next transfer, one of `allowed`; unchanged until takes() or took(). Slower ways are
-  /// retried so rarely that each costs about 1 %.
-  size_t next(Ways allowed) const;
+  /// retried so rarely that each costs about 1 %. `is_timed`: whether its time will be reported; no trial
+  /// begins with one that is not.
+  size_t next(Ways allowed, bool is_timed = true) const;
+  /// Whether a transfer has taken any way.
+  bool has_taken() const { return has_taken_; }
   /// A transfer takes this way.
   void takes(size_t way);
   /// Reports the time of one.
@@ -35,7 +38,7 @@ class TimedChoice {
 
   /// Recent times of one way. The median counts, so that a preempted process does not distort it.
   struct RecentTimes {
-    static constexpr size_t kTimes = 5;
+    static constexpr size_t kTimes = 9;
     static constexpr size_t kMinTimes = 3;
     bool is_known() const { return times >= kMinTimes; }
 
@@ -54,6 +57,7 @@ class TimedChoice {
   Ways sluggish_ = 0;
   size_t best_ = 0;
   size_t latest_ = 0;
+  bool has_taken_ = false;
   uint32_t in_row_ = kRow;  // the latest transfers that took the same way
 };
 

@@ -147,6 +147,7 @@ class PointToPoint {
     std::list<std::shared_ptr<RecvRequest>> receiving;
     std::list<std::shared_ptr<RecvRequest>> fetching;  // they are in no other list
     std::array<TimedChoice, 7> offers;                 // by length: whether they are fetched or come by slots
+    size_t offered_bytes = 0;                          // so far
     // Of the arrival whose bytes are copied as they come:
     std::byte* place = nullptr;
     size_t copied = 0;
