@@ -73,12 +73,13 @@ Status ReceivingHalf::no_part(uint64_t part) const {
 
 /// False if the message is not readable yet, or on failure.
 bool ReceivingHalf::map_slot(const Arrival& arrival) {
-  const int64_t start_ns = now_ns();
+  const bool is_timed = is_sampled(receiver_.number());
+  const int64_t start_ns = is_timed ? now_ns() : 0;
   auto found = find_mapped(arrival);
   if (!found.ok()) failure_ = found.status();
   if (!found.ok() || found.value() == nullptr) return false;
   mapped_slot_ = found.value();
-  taken_time_.add(now_ns() - start_ns);
+  if (is_timed) taken_time_.add(now_ns() - start_ns);
   return true;
 }
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace rondo::shm {
 
 class SlotPicker {
@@ -38,15 +40,14 @@ class SlotPicker {
   /// Whether the next message probably goes to a part that was used before: it then pays to find out which
   /// messages have been released.
   bool reuses() const { return was_long_ && (is_early_ || prefers_reuse_); }
-  /// A free part. Nothing: among the few none is, but one will be in a moment, as the receiver has released
-  /// some lately; after some calls in vain, another part. There is room for a message. `own`: the part whose
-  /// turn it is; `released`: how many messages the receiver has released.
+  /// A free part. Nothing: the one of the few whose turn it is will be in a moment, if the receiver keeps up;
+  /// if it does not, another part. There is room for a message. `own`: the part whose turn it is; `released`:
+  /// how many messages the receiver has released.
   std::optional<uint64_t> pick(uint64_t own, uint64_t released) {
     reused_ = reuses() || prefers_reuse_;
     const uint64_t wanted = reused_ ? own % kReused : own;
     if (users_[wanted] <= released) return wanted;
-    if (std::exchange(released_, released) != released) in_vain_ = 0;
-    if (reuses() && ++in_vain_ < kPatience) return std::nullopt;
+    if (reuses() && waits(released)) return std::nullopt;
     const auto free = std::ranges::find_if(users_, [&](uint64_t user) { return user <= released; });
     return static_cast<uint64_t>(free - users_.begin());
   }
@@ -64,11 +65,16 @@ class SlotPicker {
 
  private:
   static constexpr size_t kLong = size_t{16} * 1024;
-  static constexpr uint64_t kReused = 4;  // a connection has at least two slots
-  static constexpr uint32_t kPatience = 1024;
+  static constexpr uint64_t kReused = 4;            // parts, or all if there are fewer
+  static constexpr int64_t kPatience_ns = 100'000;  // since the receiver released a message
   static constexpr uint64_t kEarlyLong = 256;
   static constexpr uint64_t kEarly = 4096;
 
+  bool waits(uint64_t released) {
+    const int64_t now = now_ns();
+    if (std::exchange(released_, released) != released || waits_since_ns_ == 0) waits_since_ns_ = now;
+    return now - waits_since_ns_ < kPatience_ns;
+  }
   /// All parts have been used in turn up to this message.
   void note_users(uint64_t message) {
     const uint64_t parts = users_.size();
@@ -85,8 +91,8 @@ class SlotPicker {
   bool was_long_ = false;  // the latest
   bool prefers_reuse_ = false;
   bool reused_ = false;
-  uint64_t released_ = 0;  // by the receiver, as of the latest pick() that did not get the part it wanted
-  uint32_t in_vain_ = 0;   // calls of pick() since that changed
+  uint64_t released_ = 0;       // as of the latest waits()
+  int64_t waits_since_ns_ = 0;  // since that changed; 0: it never waited
 };
 
 }  // namespace rondo::shm
