@@ -199,6 +199,8 @@ MessageNotes Requests::close() {
   MessageNotes unsent;
   {
     std::unique_lock lock(mutex_);
+    while (advance(news)) {
+    }  // completes what peers have received by now
     closed_ = true;
     for (const auto& request : std::exchange(under_way_, {})) {
       const Status why =

@@ -335,6 +335,29 @@ TEST_CASE("a sent message arrives, though its sender ends with a receive that ma
   });
 }
 
+TEST_CASE("sends that were received before a barrier are complete when the communicator ends after it") {
+  in_every_world(2, [](Rank& rank) {
+    constexpr int kMessages = 20;
+    std::vector<std::byte> data(100'000, std::byte{1});
+    for (int i = 0; i < 50; ++i) {
+      Owned comm;
+      check(rondo_duplicate(rank.comm, comm.out()), rank.comm);
+      for (int message = 0; message < kMessages; ++message) {
+        if (rank.rank == 1) {
+          check(rondo_recv(data.data(), data.size(), RONDO_UINT8, 0, 0, comm.get(), nullptr, nullptr),
+                comm.get());
+          continue;
+        }
+        rondo_request_t request = nullptr;
+        check(rondo_isend(data.data(), data.size(), RONDO_UINT8, 1, 0, comm.get(), &request), comm.get());
+        check(rondo_request_free(request), comm.get());
+      }
+      check(rondo_barrier(comm.get(), nullptr), comm.get());
+      check(rondo_finalize(comm.get()), comm.get());
+    }
+  });
+}
+
 TEST_CASE("bad requests are refused with an error") {
   Owned comm;
   check(rondo_init(comm.out(), "env://", nullptr));
