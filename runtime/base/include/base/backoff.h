@@ -70,7 +70,8 @@ void wait_until(Ready&& ready) {
   while (!ready()) backoff.wait();
 }
 
-/// How long to spin before yielding if ranks outnumber cores: less than a switch to another rank costs.
+/// How long to spin before yielding if ranks outnumber cores: about as long as a peer on another core takes to
+/// answer, and much less than a switch to another rank costs.
 class OversubscribedSpin {
  public:
   /// Never over unless `oversubscribed`.
@@ -78,11 +79,11 @@ class OversubscribedSpin {
   bool is_over() {
     if (!oversubscribed_) return false;
     if (began_ns_ == 0) began_ns_ = now_ns();
-    return now_ns() - began_ns_ > kSwitch_ns;
+    return now_ns() - began_ns_ > kSpin_ns;
   }
 
  private:
-  static constexpr int64_t kSwitch_ns = 500;
+  static constexpr int64_t kSpin_ns = 100;
   bool oversubscribed_;
   int64_t began_ns_ = 0;
 };
