@@ -164,7 +164,7 @@ ZeroCopy::PostMode send_as_said(Connection& sender, std::byte* data, uint64_t i,
 
 TEST_CASE("messages take the way that was recently fastest, and the others are still tried") {
   if (!may_read()) return;
-  constexpr int kFirst = 256;  // which are read, whatever that takes
+  constexpr int kFirst = 1024;  // which are read, whatever that takes
   constexpr int kMessages = 1000;
   const auto [plain_ns, streaming_ns] =
       GENERATE(table<int64_t, int64_t>({{-kLong_ns, kLong_ns}, {kLong_ns, -kLong_ns}, {kLong_ns, kLong_ns}}));

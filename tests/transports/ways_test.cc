@@ -273,7 +273,7 @@ TEST_CASE("at first a connection's messages are read if they may be, then by the
     return;
   }
   Sender sender(false);
-  for (int i = 0; i < 250; ++i) REQUIRE(sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Read);
+  for (int i = 0; i < 1024; ++i) REQUIRE(sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Read);
   int slower = 0;
   for (int i = 0; i < 2000; ++i)
     slower += sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Reusing ? 0 : 1;

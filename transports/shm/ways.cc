@@ -13,6 +13,9 @@
 namespace rondo::shm {
 namespace {
 
+/// Up to this message, what may be read is: to try slots costs as much as some hundred messages.
+constexpr uint64_t kFirstRead = 1024;
+
 constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static_cast<int>(way); }
 
 /// Non-temporal stores cost more than their own time: the lines must be fetched back from memory. Counting
@@ -46,7 +49,8 @@ size_t SentWays::known_like(size_t kind) const {
 
 /// At first whatever may be read is, unless that is slow on this host: it touches no slot's pages.
 Way SentWays::next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const {
-  if (may_read && picker.is_early() && is_reading_quick()) return Way::Read;
+  const bool is_early = message <= kFirstRead || picker.is_early();
+  if (may_read && is_early && is_reading_quick()) return Way::Read;
   const TimedChoice::Ways allowed = bit(Way::Reusing) | bit(Way::Streaming) |
                                     (may_read ? bit(Way::Read) : 0) |
                                     (picker.may_turn() ? bit(Way::InTurn) : 0);
