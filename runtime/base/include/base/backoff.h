@@ -70,8 +70,8 @@ void wait_until(Ready&& ready) {
   while (!ready()) backoff.wait();
 }
 
-/// How long to spin before yielding if ranks outnumber cores: about as long as a peer on another core takes to
-/// answer, and much less than a switch to another rank costs.
+/// How long to spin before yielding if ranks outnumber cores: about as long as a peer on another core takes
+/// to answer, and much less than a switch to another rank costs.
 class OversubscribedSpin {
  public:
   /// Never over unless `oversubscribed`.
