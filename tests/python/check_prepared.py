@@ -3,6 +3,7 @@
 import array
 import asyncio
 import gc
+import threading
 import time
 import unittest
 import weakref
@@ -158,11 +159,13 @@ class Prepared(unittest.TestCase):
         run(2, body)
 
     def test_an_abort(self):
+        prepared = threading.Barrier(2)  # not of the communicator, whose abort could end it
+
         def body(comm):
             value = ints(1)
             with comm.prepare() as add:
                 comm.all_reduce(value)
-            comm.barrier()
+            prepared.wait(20)
             if comm.rank == 0:
                 with self.assertRaises(rondo.Aborted):
                     add.start()
