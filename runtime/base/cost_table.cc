@@ -73,11 +73,10 @@ constexpr CostRow kCosts[] = {
      "2026-11-28"},
 };
 
-// Connections overlap the two copies of a longer vector, which pulling does not; blocks that are copied
-// only are read over them where they lie, with one copy. If ranks outnumber CPUs
-// nothing overlaps, and the fewest turns win, but a vector of which each peer reads a different part does not
-// stay in the caches until all have read it, and the ranks of a long scan (not of an exscan) overlap along a
-// chain.
+// Connections overlap the two copies of a longer vector, which pulling does not; blocks that are only copied
+// are read over them where they lie, with one copy. If ranks outnumber CPUs nothing overlaps, and the fewest
+// turns win, but a vector of which each peer reads a different part does not stay in the caches until all
+// have read it, and the ranks of a long scan (not of an exscan) overlap along a chain.
 constexpr ThresholdRow kThresholds[] = {
     {Threshold::PulledVector, "pulled vector", size_t{32} << 10, kTwoCpusOfEpyc, "2026-11-27"},
     {Threshold::PulledBlocks, "pulled blocks", size_t{16} << 10,
