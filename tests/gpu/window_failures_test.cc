@@ -196,16 +196,15 @@ TEST_CASE("a rank that does not release memory is named at the deadline") {
 TEST_CASE("a killed rank has released everything") {
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
-  auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+  const Shared<std::atomic<int>> arrived;
+  auto outcomes = run_world(processes(3, {"cuda:0"}, folder.with({kTight})), [&](Rank& rank) {
     Device device(0);
     auto memory = gpu::Memory::allocate(gpu::MemoryKind::Device, 0, kArena);
     require_ok(memory.status());
     Registered registered(rank.comm, memory.value().data(), kArena);
     await_direct(rank, {memory.value().data()}, device);
-    if (rank.rank == 1) {
-      sleep_ms(200);  // so that the other ranks have left their calls
-      ::raise(SIGKILL);
-    }
+    await_all(rank, *arrived);
+    if (rank.rank == 1) ::raise(SIGKILL);
     rondo_status_t status = RONDO_OK;
     for (int i = 0; i < 5000 && status == RONDO_OK; ++i) {
       sleep_ms(1);
@@ -225,8 +224,9 @@ TEST_CASE("streams continue if a rank whose memory they read is killed, and so d
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
   for (const char* seed : {"1", "2"}) {
+    const Shared<std::atomic<int>> arrived;
     auto outcomes = run_world(
-        processes(3, {"cuda:0"}, folder.with({kTight, {"RONDO_STANDIN_SEED", seed}})), [](Rank& rank) {
+        processes(3, {"cuda:0"}, folder.with({kTight, {"RONDO_STANDIN_SEED", seed}})), [&](Rank& rank) {
           Device device(0);
           Arena arena(0, kArena);
           const Registered registered(rank.comm, arena);
@@ -237,8 +237,7 @@ TEST_CASE("streams continue if a rank whose memory they read is killed, and so d
             return rondo_all_gather(data, all, kCount, RONDO_INT64, rank.comm, device.handle());
           };
           const Graph graph(device.stream(), [&] { check(call(), rank.comm); });
-          meet(rank);
-          if (rank.rank == 2) sleep_ms(200);  // so that the other ranks have left that call
+          await_all(rank, *arrived);
           for (int i = 0; i < 20; ++i) graph.replay();
           if (rank.rank == 2) ::raise(SIGKILL);
           while (call() == RONDO_OK) sleep_ms(1);
@@ -255,7 +254,8 @@ TEST_CASE("streams continue if a rank whose memory they read is killed, and so d
 TEST_CASE("a rank aborts and frees its registered memory, and the other ranks' streams do not touch it") {
   if (children_lack_gpus()) return;
   const TurnsFolder folder;
-  expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [](Rank& rank) {
+  const Shared<std::atomic<int>> arrived;
+  expect_success(run_world(processes(2, {"cuda:0"}, folder.with({kTight})), [&](Rank& rank) {
     Device device(0);
     auto arena = std::make_unique<Arena>(0, kArena);
     Registered registered(rank.comm, *arena);
@@ -267,7 +267,7 @@ TEST_CASE("a rank aborts and frees its registered memory, and the other ranks' s
     };
     const Graph graph(device.stream(), [&] { check(call(), rank.comm); });
     graph.replay();
-    meet(rank);
+    await_all(rank, *arrived);
     if (rank.rank == 0) {
       device.drain_s();
       check(rondo_abort(rank.comm));

@@ -78,6 +78,7 @@ class Answers(WaitingCase):
     def test_a_stopped_process(self):
         job = Job(self, "sleep", late=2)
         os.kill(job.pids()[2], signal.SIGSTOP)
+        os.waitpid(job.pids()[2], os.WUNTRACED)  # until then it might begin an answer
         text = self.awaited(re.compile(r"\n +0 +1 +1 +4 +4 +3 +RUNNING  INCOMPLETE\n").search, job.text)
         self.assertIn(f"INCOMPLETE\n  1 process of this user did not answer\n  Process {job.pids()[2]} is stopped "
                       "(SIGSTOP or job control)\n", text)

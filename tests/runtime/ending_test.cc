@@ -91,16 +91,20 @@ TEST_CASE(
     "a death is reported to all remaining ranks after the control tree's root and an inner rank have left") {
   constexpr int kLeaving = 2;
   constexpr int kVictim = 11;
-  const auto outcomes = run_world({.nranks = 12, .transport = "shm"}, [](Rank& rank) {
+  const Shared<std::atomic<int>> arrived;
+  const auto outcomes = run_world({.nranks = 12, .transport = "shm"}, [&](Rank& rank) {
     Owned part;
     const bool leaves = rank.rank < kLeaving;
     check(rondo_split(rank.comm, leaves ? RONDO_NO_COLOR : 0, 0, part.out(), nullptr), rank.comm);
     check(rondo_destroy(std::exchange(rank.comm, nullptr)));
-    if (leaves) return;
+    if (leaves) {
+      ++*arrived;
+      return;
+    }
     check(rondo_barrier(part.get(), nullptr), part.get());
     ::usleep(300'000);  // the leaving ranks are gone by then
     check(rondo_barrier(part.get(), nullptr), part.get());
-    ::usleep(200'000);  // all have left the barrier by then
+    await_all(rank, *arrived);
     const auto begin = Clock::now();
     if (rank.rank == kVictim) ::kill(::getpid(), SIGKILL);
     rondo_status_t failed = RONDO_OK;  // no collective, which could notice the death itself

@@ -121,6 +121,10 @@ void expect_success(const std::vector<Outcome>& outcomes) {
   REQUIRE(failures.empty());
 }
 
+void await_all(const Rank& rank, std::atomic<int>& arrived) {
+  for (++arrived; arrived < rank.size;) sleep_ms(1);
+}
+
 std::string last_algorithm(const Rank& rank) {
   const char* name = nullptr;
   check(rondo_last_algorithm(rank.comm, &name), rank.comm);

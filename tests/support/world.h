@@ -11,6 +11,7 @@
 
 #include <rondo/rondo.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,6 +54,10 @@ std::vector<Outcome> run_world(const WorldOptions& options, const Body& body);
 
 /// One Catch assertion over all outcomes, with the errors of all ranks as its message.
 void expect_success(const std::vector<Outcome>& outcomes);
+
+/// Waits, without a call, until as many ranks as there are have come here, `arrived` of them so far (Shared
+/// between processes). From then on a rank may end: all have left the calls before.
+void await_all(const Rank& rank, std::atomic<int>& arrived);
 
 /// The name of the algorithm by which the rank's latest call went.
 std::string last_algorithm(const Rank& rank);
