@@ -102,7 +102,7 @@ class Answers(WaitingCase):
 
     def test_ranks_that_make_different_calls(self):
         job = Job(self, "other", late=1, size=2)
-        text = self.awaited(lambda text: "ERROR" in text and "MISMATCH" in text, job.text)
+        text = self.awaited(lambda text: "ERROR" in text and "have made different calls" in text, job.text)
         self.assertIn("failed with RONDO_MISMATCH", job.part("ERROR", text))
         part = job.part("MISMATCH", text)
         self.assertIn("  Communicator ranks have made different calls as call 101\n", part)
