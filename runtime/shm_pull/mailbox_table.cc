@@ -5,16 +5,6 @@
 
 namespace rondo {
 
-// A reader that sees one word of a new Signature also sees that `ready` has changed: words are stored with
-// release after `ready`, and loaded with acquire before `ready` is loaded again.
-
-void Mailbox::write(const Signature& signature) {
-  std::atomic_ref(ready).store(0, std::memory_order_relaxed);
-  const auto from = std::bit_cast<Words>(signature);
-  for (size_t i = 0; i < from.size(); ++i)
-    std::atomic_ref(words[i]).store(from[i], std::memory_order_release);
-}
-
 std::optional<Signature> Mailbox::signature_at_rest(uint64_t* at) {
   *at = std::atomic_ref(ready).load(std::memory_order_acquire);
   Words seen;

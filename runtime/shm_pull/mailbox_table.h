@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,14 @@ struct alignas(128) Mailbox {
   Signature signature() const { return std::bit_cast<Signature>(words); }
   /// For other readers: nullopt while it is being written. `at` receives `ready`.
   std::optional<Signature> signature_at_rest(uint64_t* at);
-  void write(const Signature& signature);
+  /// A reader that sees one word of the new Signature also sees that `ready` has changed: words are stored
+  /// with release after `ready`, and signature_at_rest() loads them with acquire before `ready` again.
+  void write(const Signature& signature) {
+    std::atomic_ref(ready).store(0, std::memory_order_relaxed);
+    const auto from = std::bit_cast<Words>(signature);
+    for (size_t i = 0; i < from.size(); ++i)
+      std::atomic_ref(words[i]).store(from[i], std::memory_order_release);
+  }
 };
 static_assert(sizeof(Mailbox) == 128 && offsetof(Mailbox, brief) == 64);
 

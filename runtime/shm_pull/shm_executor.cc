@@ -15,8 +15,8 @@ class ShmPlan final : public Plan {
       : Plan(algorithm.name, hash_of(algorithm), call, rank, nranks), pull_(pull), call_(std::move(made)) {}
 
   Task* start(const CallBuffers& buffers) override {
-    call_.use(buffers.send, buffers.recv, signature());
-    pull_.start(call_);
+    call_.use(buffers.send, buffers.recv);
+    pull_.start(call_, signature());
     return &pull_;
   }
 

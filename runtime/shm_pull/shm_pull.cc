@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 
 #include "base/cache_line.h"
@@ -21,8 +22,10 @@ constexpr int kBriefPolls = 64;  // polls
 constexpr uint64_t kPosted = uint64_t{1} << 31;
 
 uint64_t ready_word(uint64_t round, size_t bytes) { return round << 32 | kPosted | bytes; }
+/// Whether anything has been posted in that round.
+bool is_of(uint64_t ready, uint64_t round) { return ready >> 31 == ready_word(round, 0) >> 31; }
 bool has_bytes(uint64_t ready, uint64_t round, size_t bytes) {
-  return ready >> 32 == (round & UINT32_MAX) && (ready & kPosted) != 0 && (ready & (kPosted - 1)) >= bytes;
+  return is_of(ready, round) && (ready & (kPosted - 1)) >= bytes;
 }
 
 uint64_t hash(uint64_t before, const Signature& signature) {
@@ -46,9 +49,9 @@ size_t input_bytes(const BufferLayout& input) {
 }
 
 /// Where posts of this length hold their data.
-PullCall::MailboxPart place_of(size_t bytes) {
-  if (bytes <= Mailbox::kHeadBytes) return PullCall::MailboxPart::Head;
-  return bytes <= Mailbox::kBriefBytes ? PullCall::MailboxPart::Brief : PullCall::MailboxPart::Bulk;
+size_t place_of(size_t bytes) {
+  if (bytes <= Mailbox::kHeadBytes) return offsetof(Mailbox, head);
+  return bytes <= Mailbox::kBriefBytes ? offsetof(Mailbox, brief) : 0;
 }
 
 /// The bytes of a piece: whole elements.
@@ -79,22 +82,28 @@ PullCall::PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size
     for (const PullRound::Source source : planned.sources) {
       if (source.rank == rank && scales) read.scaled = static_cast<int>(sources.size() - read.first);
       sources.push_back({source.rank, first ? binding.layout.input.piece(0, source.chunk).offset : 0});
+      if (source.rank != rank && std::ranges::find(peers, source.rank) == peers.end())
+        peers.push_back(source.rank);
     }
     read.sources = sources.size() - read.first;
     if (planned.finish && averages) read.divisor = binding.nranks;
     read.is_copy = read.sources == 1 && read.scaled < 0 && read.divisor == 1;
     reads.push_back(read);
   }
+  const auto is_own = [&](const PullOperand& read) {
+    return read.sources == 1 && sources[read.first].rank == rank;
+  };
+  const auto others = std::ranges::stable_partition(reads, is_own);
+  own_reads = static_cast<size_t>(others.begin() - reads.begin());
   if (round + 1 == plan.all.size()) return;
   next = std::make_unique<PullCall>(plan, binding, rank, round + 1);
   next_posts = out_layout.piece(0, plan.all[round + 1].posted).offset;
 }
 
-void PullCall::use(const void* send, void* recv, const Signature& of) {
+void PullCall::use(const void* send, void* recv) {
   input = static_cast<const std::byte*>(send);
   output = static_cast<std::byte*>(recv);
-  signature = of;
-  if (next) next->use(output + next_posts, output, of);
+  if (next) next->use(output + next_posts, output);
 }
 
 ShmPull::ShmPull(const MembershipPtr& membership)
@@ -117,11 +126,10 @@ Result<bool> ShmPull::find_table() {
 }
 
 void ShmPull::begin() {
-  signature_of(++round_) = call_->signature;
+  signature_of(++round_) = *signature_;
   slot_ = next_slot(*call_);
   has_posted_ = !call_->posts;
-  read_ = 0;
-  offset_ = 0;
+  read_ = offset_ = arrived_ = 0;
   failure_ = Status();
 }
 
@@ -141,17 +149,15 @@ Progress ShmPull::advance() {
     if (!there.ok()) return Progress::Failed;
     if (!there.value()) return Progress::Stuck;
   }
-  bool moved = false;
+  has_moved_ = false;
   blocked_on_ = -1;
   if (!has_posted_) {
     if (!may_post()) return Progress::Stuck;
     post();
-    moved = has_posted_ = true;
+    has_moved_ = has_posted_ = true;
   }
-  while (read_ < call_->reads.size()) {
-    if (!read_next()) return !failure_.ok() ? Progress::Failed : moved ? Progress::Moved : Progress::Stuck;
-    moved = true;
-  }
+  const bool has_read = call_->place == 0 ? read_pieces() : read_mailboxes();
+  if (!has_read) return !failure_.ok() ? Progress::Failed : has_moved_ ? Progress::Moved : Progress::Stuck;
   end_round();
   if (call_->next == nullptr) return Progress::Done;
   call_ = call_->next.get();
@@ -159,8 +165,10 @@ Progress ShmPull::advance() {
   return Progress::Moved;
 }
 
-/// Whether all ranks are done with this rank's previous post in the slot.
+/// Whether all ranks are done with this rank's previous post in the slot. In an all-to-all round that post is
+/// two such rounds old, and in the round between them this rank has heard from all.
 bool ShmPull::may_post() {
+  if (call_->mutual) return true;
   const uint64_t used = used_[slot_];
   all_done_ = round_;
   for (size_t peer = 0; peer < done_.size(); ++peer) {
@@ -184,21 +192,14 @@ bool ShmPull::is_done_with(int peer, uint64_t round) {
 /// it between two writes, it would take a while to come back.
 void ShmPull::post() {
   Mailbox& post = table_.post(self_, slot_);
-  if (call_->place == PullCall::MailboxPart::Bulk) touch_bulk();
+  if (call_->place == 0) touch_bulk();
   std::byte* const to = posted(self_, slot_);
-  size_t offset = 0;
-  do {
-    const size_t bytes = std::min(call_->piece_bytes, call_->posted_bytes - offset);
-    put(to + offset, offset, bytes);
-    if (offset == 0) {
-      post.write(call_->signature);
-      post.history = history_;
-    }
-    offset += bytes;
-    // Pairs with the acquire load in has_arrived(): a reader of `ready` sees the Signature and the bytes.
-    std::atomic_ref(post.ready).store(ready_word(round_, offset), std::memory_order_release);
-    wake(table_.asleep(self_));
-  } while (offset < call_->posted_bytes);
+  const size_t end = std::min(call_->piece_bytes, call_->posted_bytes);
+  put(to, 0, end);
+  post.write(*signature_);
+  post.history = history_;
+  publish(post, end);
+  if (end != call_->posted_bytes) post_rest(post, to, end);
   used_[slot_] = round_;
   // A peer in step with this rank is about to post. A poll that starts before this post is complete steals
   // the line from it; then it moves twice in each round (0.25 instead of 0.12 us for 8 B of 2 ranks, EPYC,
@@ -208,24 +209,35 @@ void ShmPull::post() {
   if (const int next = short_slot(short_rounds_); used_[next] <= all_done_) fetch_to_post(next);
 }
 
+/// Copies and publishes what follows the first piece, which ends at `end`.
+void ShmPull::post_rest(Mailbox& post, std::byte* to, size_t end) {
+  while (end < call_->posted_bytes) {
+    const size_t bytes = std::min(call_->piece_bytes, call_->posted_bytes - end);
+    put(to + end, end, bytes);
+    publish(post, end += bytes);
+  }
+}
+
+void ShmPull::publish(Mailbox& post, size_t bytes) {
+  // Pairs with the acquire load in has_arrived(): a reader of `ready` sees the Signature and the bytes.
+  std::atomic_ref(post.ready).store(ready_word(round_, bytes), std::memory_order_release);
+  wake(table_.asleep(self_));
+}
+
 /// Prefetches the lines that this rank writes in the next call, if it is like this one. They are in peers'
 /// caches, and waiting for them at the time of the write takes longer than the call.
 void ShmPull::fetch_to_post(int slot) const {
   constexpr size_t kMaxFetched = 512;
   fetch_to_write(&table_.post(self_, slot));
-  if (call_->place == PullCall::MailboxPart::Head || call_->posted_bytes > kMaxFetched) return;
+  if (call_->posted_bytes <= Mailbox::kHeadBytes || call_->posted_bytes > kMaxFetched) return;
   const std::byte* const to = posted(self_, slot);
   for (size_t at = 0; at < call_->posted_bytes; at += kLineBytes) fetch_to_write(to + at);
 }
 
-/// The data of the rank's post in a call like this one.
-std::byte* ShmPull::posted(int rank, int slot) const {
-  switch (call_->place) {
-    case PullCall::MailboxPart::Head: return table_.post(rank, slot).head.data();
-    case PullCall::MailboxPart::Brief: return table_.post(rank, slot).brief.data();
-    case PullCall::MailboxPart::Bulk: break;
-  }
-  return table_.bulk(rank, slot);
+/// The same for an all-to-all round. By the time of its last read all ranks have been heard, so all are done
+/// with the post in that slot.
+void ShmPull::fetch_to_post_mutual() const {
+  if (call_->mutual) fetch_to_post(mutual_slot(mutual_rounds_));
 }
 
 /// A rank that runs ahead uses all slots of a kind, so all of them are faulted in at once.
@@ -250,17 +262,41 @@ void ShmPull::put(std::byte* to, size_t offset, size_t bytes) const {
     std::memcpy(to, from, bytes);
 }
 
+/// Reads what the round needs of data that is in the mailboxes: its own while the peers' arrives, and theirs
+/// once all of it is there. False: not yet, or a peer has posted another call.
+bool ShmPull::read_mailboxes() {
+  fold_reads(call_->own_reads);
+  const std::vector<int>& peers = call_->peers;
+  for (; arrived_ != peers.size(); ++arrived_, has_moved_ = true)
+    if (!has_arrived(peers[arrived_], 0, 0)) return false;
+  fetch_to_post_mutual();
+  fold_reads(call_->reads.size());
+  return true;
+}
+
+void ShmPull::fold_reads(size_t end) {
+  for (; read_ != end; ++read_)
+    if (const PullCall::PullOperand& read = call_->reads[read_]; read.bytes != 0)
+      fold_piece(read, 0, read.bytes);
+}
+
+/// The same of data that is in bulk, as far as it is there.
+bool ShmPull::read_pieces() {
+  for (; read_ != call_->reads.size(); has_moved_ = true)
+    if (!read_next()) return false;
+  return true;
+}
+
 /// Folds the next piece; false if it has not arrived, or is of another call.
 bool ShmPull::read_next() {
   const PullCall::PullOperand& read = call_->reads[read_];
   const size_t bytes = std::min(call_->piece_bytes, read.bytes - offset_);
   for (size_t i = read.first; i < read.first + read.sources; ++i) {
     const PullCall::PullSource source = call_->sources[i];
-    if (source.rank != self_ && !has_arrived(source, bytes)) return false;
+    const size_t from = source.offset + offset_;
+    if (source.rank != self_ && !has_arrived(source.rank, from, bytes == 0 ? 0 : from + bytes)) return false;
   }
-  // By then all ranks have been heard, so all are done with the previous slot.
-  const bool is_last = read_ + 1 == call_->reads.size() && offset_ + bytes == read.bytes;
-  if (call_->mutual && is_last) fetch_to_post(mutual_slot(mutual_rounds_));
+  if (read_ + 1 == call_->reads.size() && offset_ + bytes == read.bytes) fetch_to_post_mutual();
   if (bytes != 0) fold_piece(read, offset_, bytes);
   offset_ += bytes;
   if (offset_ < read.bytes) return true;
@@ -269,18 +305,15 @@ bool ShmPull::read_next() {
   return true;
 }
 
-/// Whether the peer has posted these bytes of the current read. Prefetches them together with its `ready`,
-/// not after that has arrived.
-bool ShmPull::has_arrived(const PullCall::PullSource& source, size_t bytes) {
-  const int peer = source.rank;
+/// Whether the peer has posted the first `end` bytes. Prefetches those from `from` on together with its
+/// `ready`, not after that has arrived.
+bool ShmPull::has_arrived(int peer, size_t from, size_t end) {
   Mailbox& post = table_.post(peer, slot_);
-  const size_t start = source.offset + offset_;
-  const std::byte* const wanted = posted(peer, slot_) + start;
+  const std::byte* const wanted = posted(peer, slot_) + from;
   fetch_to_read(wanted);
-  // Pairs with the release store in post().
+  // Pairs with the release store in publish().
   const uint64_t ready = std::atomic_ref(post.ready).load(std::memory_order_acquire);
-  if (has_bytes(ready, round_, bytes == 0 ? 0 : start + bytes))
-    return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
+  if (has_bytes(ready, round_, end)) return heard_[static_cast<size_t>(peer)] == round_ || hear(peer, post);
   blocked_on_ = peer;
   seen_ = ready;
   wanted_ = wanted;
@@ -288,18 +321,8 @@ bool ShmPull::has_arrived(const PullCall::PullSource& source, size_t bytes) {
 }
 
 bool ShmPull::hear(int peer, const Mailbox& post) {
-  if (!(post.signature() == call_->signature)) {
-    blocked_on_ = peer;
-    failure_ = mismatch(self_, call_->signature, peer, post.signature());
-    return false;
-  }
-  if (post.history != history_) {
-    blocked_on_ = peer;
-    failure_ = find_disagreement();
-    if (failure_.ok())
-      failure_ =
-          error(ErrorKind::RanksDisagree, "ranks disagree: ranks {} and {} made different calls before {}",
-                self_, peer, describe(call_->signature));
+  if (!(post.signature() == *signature_) || post.history != history_) [[unlikely]] {
+    refuse(peer, post);
     return false;
   }
   heard_[static_cast<size_t>(peer)] = round_;
@@ -307,6 +330,20 @@ bool ShmPull::hear(int peer, const Mailbox& post) {
   uint64_t& done = done_[static_cast<size_t>(peer)];
   done = std::max(done, round_ - 1);
   return true;
+}
+
+/// Fails: the peer has posted another call, or has made other calls before this one.
+void ShmPull::refuse(int peer, const Mailbox& post) {
+  blocked_on_ = peer;
+  if (!(post.signature() == *signature_)) {
+    failure_ = mismatch(self_, *signature_, peer, post.signature());
+    return;
+  }
+  failure_ = find_disagreement();
+  if (failure_.ok())
+    failure_ =
+        error(ErrorKind::RanksDisagree, "ranks disagree: ranks {} and {} made different calls before {}",
+              self_, peer, describe(*signature_));
 }
 
 void ShmPull::fold_piece(const PullCall::PullOperand& read, size_t offset, size_t bytes) {
@@ -332,7 +369,7 @@ void ShmPull::end_round() {
   // Pairs with the acquire load in is_done_with(): all reads of posts are before it.
   std::atomic_ref(table_.done(self_)).store(round_, std::memory_order_release);
   wake(table_.asleep(self_));
-  history_ = hash(history_, call_->signature);
+  history_ = hash(history_, *signature_);
 }
 
 /// Polls until the awaited peer has posted. Prefetches its data together with its `ready`, not after that has
@@ -369,11 +406,9 @@ bool ShmPull::may_block_others(bool /*oversubscribed*/) {
     return std::atomic_ref(table_.cpu(peer)).load(std::memory_order_relaxed) == cpu_;
   };
   if (!has_posted_) return is_here(blocked_on_);
-  const auto left = call_->sources.begin() + static_cast<std::ptrdiff_t>(call_->reads[read_].first);
-  return std::any_of(left, call_->sources.end(), [&](const PullCall::PullSource& source) {
-    return source.rank != self_ && is_here(source.rank) &&
-           std::atomic_ref(table_.post(source.rank, slot_).ready).load(std::memory_order_relaxed) >> 32 !=
-               (round_ & UINT32_MAX);
+  return std::ranges::any_of(call_->peers, [&](int peer) {
+    return is_here(peer) &&
+           !is_of(std::atomic_ref(table_.post(peer, slot_).ready).load(std::memory_order_relaxed), round_);
   });
 }
 

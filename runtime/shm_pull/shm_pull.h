@@ -36,24 +36,24 @@ struct PullCall {
   };
   /// The call must have a single tile, and an Input of at most MailboxTable::kMaxBytes.
   PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size_t round = 0);
-  /// Sets the next call's buffers and Signature.
-  void use(const void* send, void* recv, const Signature& signature);
+  /// Sets the next call's buffers.
+  void use(const void* send, void* recv);
 
   bool posts;
   bool mutual;
-  enum class MailboxPart { Head, Brief, Bulk };
-  MailboxPart place;   // of the posted data
-  size_t piece_bytes;  // published, and folded, at a time
+  size_t place = 0;    // of the posted data in the mailbox; 0: it is in bulk
+  size_t piece_bytes;  // of data in bulk, published and folded at a time
   size_t posted_bytes = 0;
-  std::vector<PullOperand> reads;
+  std::vector<PullOperand> reads;  // first those of this rank's data alone
+  size_t own_reads = 0;            // how many those are
   std::vector<PullSource> sources;
+  std::vector<int> peers;  // the sources' ranks, without this one
   CallType type;
   CallOp op;
   bool scales;  // the posted data
 
   const std::byte* input = nullptr;  // the data to post
   std::byte* output = nullptr;
-  Signature signature;
 
   std::unique_ptr<PullCall> next;
   size_t next_posts = 0;  // offset, in the Output, of the next round's post
@@ -64,9 +64,10 @@ class ShmPull final : public Task {
   /// The first call sets up the shared memory.
   explicit ShmPull(const MembershipPtr& membership);
 
-  /// Starts a call; `call` must stay valid until it ends.
-  void start(const PullCall& call) {
+  /// Starts a call; both arguments must stay valid until it ends.
+  void start(const PullCall& call, const Signature& signature) {
     call_ = &call;
+    signature_ = &signature;
     if (has_table_) begin();
   }
 
@@ -90,14 +91,24 @@ class ShmPull final : public Task {
   bool may_post();
   bool is_done_with(int peer, uint64_t round);
   void post();
-  std::byte* posted(int rank, int slot) const;
+  void post_rest(Mailbox& post, std::byte* to, size_t end);
+  void publish(Mailbox& post, size_t bytes);
+  std::byte* posted(int rank, int slot) const {
+    return call_->place == 0 ? table_.bulk(rank, slot)
+                             : reinterpret_cast<std::byte*>(&table_.post(rank, slot)) + call_->place;
+  }
   void fetch_to_post(int slot) const;
+  void fetch_to_post_mutual() const;
   void touch_bulk();
   void touch(int first, int end, size_t bytes, size_t& touched);
   void put(std::byte* to, size_t offset, size_t bytes) const;
+  bool read_mailboxes();
+  void fold_reads(size_t end);
+  bool read_pieces();
   bool read_next();
-  bool has_arrived(const PullCall::PullSource& source, size_t bytes);
+  bool has_arrived(int peer, size_t from, size_t end);
   bool hear(int peer, const Mailbox& post);
+  void refuse(int peer, const Mailbox& post);
   void fold_piece(const PullCall::PullOperand& read, size_t offset, size_t bytes);
   void end_round();
   void note_cpu();
@@ -128,12 +139,15 @@ class ShmPull final : public Task {
   uint32_t cpu_ = 0;  // this rank's, as in the table
 
   const PullCall* call_ = nullptr;
+  const Signature* signature_ = nullptr;  // of that call
   int slot_ = 0;
   bool has_posted_ = false;
+  bool has_moved_ = false;  // in this advance()
   size_t touched_short_bytes_ = 0;
   size_t touched_long_bytes_ = 0;
-  size_t read_ = 0;    // index of the current read
-  size_t offset_ = 0;  // bytes of it done
+  size_t read_ = 0;     // index of the current read
+  size_t offset_ = 0;   // bytes of it done
+  size_t arrived_ = 0;  // peers that have posted, as far as read_mailboxes() has looked
   int blocked_on_ = -1;
   uint64_t seen_ = 0;                  // `ready` in that rank's post
   const std::byte* wanted_ = nullptr;  // its awaited bytes
