@@ -257,7 +257,7 @@ void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request
   request.offered = header.offer != 0;
   // Asked last, since it may cost the transfer of a cache line.
   const bool may_post = is_alone && request.sent >= kMinPlaced && is_peer_waiting(*out.connection);
-  request.granted = put(*out.connection, slot, header, request.data, request.sent, may_post);
+  request.granted = put(*out.connection, slot, header, request.data, request.sent, {.may_post = may_post});
 }
 
 /// For a message of this length; null: it is sent whole.
@@ -306,14 +306,20 @@ bool PointToPoint::take_grant(Outgoing& out, const Header& header) {
 bool PointToPoint::stream(Outgoing& out) {
   bool moved = false;
   const size_t room = out.connection->slot_bytes();
-  for (const auto& request : out.in_flight) {
-    const size_t bytes = std::min(room, std::min(request->bytes, request->ready) - request->sent);
-    std::byte* const slot = request->granted && bytes != 0 ? out.connection->acquire() : nullptr;
-    if (slot == nullptr) continue;
-    put(*out.connection, slot, Header::of(Header::MessageKind::Data, *request), request->data + request->sent,
-        bytes, true);
-    request->sent += bytes;
-    moved = true;
+  for (size_t turns = out.in_flight.size(); turns != 0; --turns) {
+    SendRequest& request = *out.in_flight.front();
+    const size_t bytes = std::min(room, std::min(request.bytes, request.ready) - request.sent);
+    if (request.granted && bytes != 0) {
+      std::byte* const slot = out.connection->acquire();
+      if (slot == nullptr) break;
+      // In between both ends are busy anyway, with a slot each.
+      const bool is_at_end = request.sent == 0 || request.sent + bytes == request.bytes;
+      put(*out.connection, slot, Header::of(Header::MessageKind::Data, request), request.data + request.sent,
+          bytes, {.may_post = true, .is_gradual = is_at_end});
+      request.sent += bytes;
+      moved = true;
+    }
+    out.in_flight.splice(out.in_flight.end(), out.in_flight, out.in_flight.begin());
   }
   if (!out.connection->flushed()) return moved;
   for (const auto& request : out.in_flight)
@@ -325,11 +331,12 @@ bool PointToPoint::stream(Outgoing& out) {
 /// `slot`: the acquired one. True if the message was posted: a receiver that waits for it takes it from
 /// `data`.
 bool PointToPoint::put(Connection& connection, std::byte* slot, const Header& header, const std::byte* data,
-                       size_t bytes, bool may_post) {
+                       size_t bytes, const SlotUse& use) {
   const Signature signature = header.signature();
-  const bool could_post = may_post && bytes >= kMinPlaced;
+  const bool could_post = use.may_post && bytes >= kMinPlaced;
   if (could_post && post(connection, data, bytes, signature)) return true;
-  send_by_slot(connection, slot, data, bytes, could_post, gradual_slots(connection, bytes), signature);
+  GradualSlots* const gradual = use.is_gradual ? gradual_slots(connection, bytes) : nullptr;
+  send_by_slot(connection, slot, data, bytes, could_post, gradual, signature);
   return false;
 }
 

@@ -64,7 +64,8 @@ struct RecvRequest {
   uint64_t id = 0;
   uint64_t offer = 0;  // of its sender, from which the data may be fetched; 0: none
   bool is_fetched = false;
-  int64_t matched_ns = 0;  // when a message with an offer was; 0: it was refused
+  int64_t matched_ns = 0;    // when a message with an offer was; 0: it was refused
+  uint64_t came_before = 0;  // Incoming::came at that time
   size_t arrived = 0;
   bool done = false;
 };
@@ -146,8 +147,9 @@ class PointToPoint {
     std::deque<uint64_t> grants;  // to be sent
     std::list<std::shared_ptr<RecvRequest>> receiving;
     std::list<std::shared_ptr<RecvRequest>> fetching;  // they are in no other list
-    std::array<TimedChoice, 7> offers;                 // by length: whether they are fetched or come by slots
-    size_t offered_bytes = 0;                          // so far
+    std::array<TimedChoice, 7> offers = new_offers();  // by length
+    uint64_t offered = 0;                              // bytes of messages with an offer, so far
+    uint64_t came = 0;  // bytes of those and other long messages that have come
     // Of the arrival whose bytes are copied as they come:
     std::byte* place = nullptr;
     size_t copied = 0;
@@ -212,13 +214,26 @@ class PointToPoint {
   bool stayed_intact(int source, const Incoming& in, const Arrival& arrival);
   bool fits(int source, const Header& header, const RecvRequest& request);
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
+  /// How what is offered travels; the first in the list until more is known.
+  enum OfferedWay : size_t { kBySlots, kFetched };
+  /// Slots that have been out of use are slow at first.
+  static std::array<TimedChoice, 7> new_offers() {
+    std::array<TimedChoice, 7> offers;
+    offers.fill(TimedChoice(1U << kBySlots));
+    return offers;
+  }
   static TimedChoice& offers_like(Incoming& in, const RecvRequest& request);
   static bool chooses_to_fetch(Incoming& in, RecvRequest& request);
   static void all_arrived(Incoming& in, RecvRequest& request);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
   std::shared_ptr<RecvRequest> match_posted(int source, const Header& header);
+  /// How the bytes of a slot travel: posted, if that is possible; else gradually, if they are enough.
+  struct SlotUse {
+    bool may_post = false;
+    bool is_gradual = true;
+  };
   static bool put(Connection& connection, std::byte* slot, const Header& header, const std::byte* data,
-                  size_t bytes, bool may_post);
+                  size_t bytes, const SlotUse& use);
   void to_self(const std::shared_ptr<SendRequest>& request);
 
   std::mutex mutex_;
