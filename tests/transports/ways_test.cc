@@ -232,7 +232,9 @@ TEST_CASE("one message in four is timed, whatever part of them is long") {
 class Sender {
  public:
   static constexpr uint64_t kSlots = 16;
-  explicit Sender(bool fit_cache) : picker_(kSlots, fit_cache) {}
+  /// `new_part_ns`: how long it takes to fill a part of the slots' memory for the first time.
+  explicit Sender(bool fit_cache, int64_t new_part_ns = 0)
+      : picker_(kSlots, fit_cache), new_part_ns_(new_part_ns) {}
 
   /// Returns the way of a message that took the given times. `could_post`: it would be read by the receiver.
   shm::Way send(size_t bytes, bool could_post, const std::array<uint32_t, 4>& times_ns) {
@@ -242,7 +244,7 @@ class Sender {
     if (!reads) {
       const auto filling = ways_.filling(number_, bytes, could_post, picker_);
       way = filling.streams ? shm::Way::Streaming : picker_.reused() ? shm::Way::Reusing : shm::Way::InTurn;
-      if (filling.is_timed) ways_.filled(0);
+      if (filling.is_timed) ways_.filled(picker_.is_new() ? new_part_ns_ : 0, false);
     }
     if (!picker_.is_regular()) picker_.use(part_, number_, bytes, (number_ - 1) % kSlots);
     if (reads)
@@ -259,24 +261,25 @@ class Sender {
   std::array<uint32_t, kSlots> times_{};
   shm::SentWays ways_{times_.data(), kSlots};
   shm::SlotPicker picker_;
+  int64_t new_part_ns_;
   uint64_t number_ = 1;
   uint64_t part_ = 0;
 };
 
 constexpr std::array<uint32_t, 4> kReadingIsSlow{1000, 9000, 9000, 9000};
+constexpr std::array<uint32_t, 4> kReadingIsFast{9000, 9000, 1000, 9000};
 constexpr std::array<uint32_t, 4> kStreamingIsFast{9000, 1000, 9000, 9000};
 constexpr std::array<uint32_t, 4> kTurnsAreFast{9000, 9000, 9000, 1000};
 
-TEST_CASE("at first a connection's messages are read if they may be, then by the fastest way") {
-  if (!shm::is_reading_quick()) {
-    WARN("skipped: to read another process is slow here, or forbidden");
-    return;
-  }
+TEST_CASE("a connection's first messages are read, or none where that is slow, and then by the fastest way") {
+  const bool is_quick = shm::is_reading_quick();
+  const auto [times, fastest] =
+      is_quick ? std::pair(kReadingIsSlow, shm::Way::Reusing) : std::pair(kReadingIsFast, shm::Way::Read);
   Sender sender(false);
-  for (int i = 0; i < 1024; ++i) REQUIRE(sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Read);
+  for (int i = 0; i < (is_quick ? 1024 : 4096); ++i)
+    REQUIRE((sender.send(kTransferBytes, true, times) == shm::Way::Read) == is_quick);
   int slower = 0;
-  for (int i = 0; i < 2000; ++i)
-    slower += sender.send(kTransferBytes, true, kReadingIsSlow) == shm::Way::Reusing ? 0 : 1;
+  for (int i = 0; i < 2000; ++i) slower += sender.send(kTransferBytes, true, times) == fastest ? 0 : 1;
   REQUIRE(slower < 200);
 }
 
@@ -296,6 +299,26 @@ TEST_CASE("parts are used in turn where that is fastest, but not if all slots fi
     for (int i = 0; i < 100; ++i)
       in_turn += sender.send(kTransferBytes, false, kTurnsAreFast) == shm::Way::InTurn ? 1 : 0;
     REQUIRE(in_turn == (fit_cache ? 0 : 100));
+  }
+}
+
+TEST_CASE("parts are not tried in turn before touching them all takes a tenth of the time so far") {
+  constexpr int64_t kHour_ns = 3'600'000'000'000;
+  Sender sender(false, kHour_ns);
+  for (int i = 0; i < 3000; ++i)
+    REQUIRE(sender.send(kTransferBytes, false, kTurnsAreFast) != shm::Way::InTurn);
+}
+
+TEST_CASE("short messages at first use few parts if they are released, and others if not, without a wait") {
+  constexpr size_t kShort = 4096;
+  shm::SlotPicker picker(16, false);
+  for (uint64_t message = 1; message <= 40; ++message) {
+    const uint64_t own = (message - 1) % 16;
+    const uint64_t released = message < 9 ? 0 : message - 1;
+    REQUIRE(picker.needs_releases(own, released) == (message >= 5 && message < 9));
+    const uint64_t part = picker.pick(own, released).value();
+    REQUIRE(part == (message < 9 ? message - 1 : own % 4));
+    picker.use(part, message, kShort, own);
   }
 }
 

@@ -31,8 +31,8 @@ SendingHalf::SendingHalf(const Segment& segment, int direction, const AgreedPara
 
 std::byte* SendingHalf::acquire_irregular() {
   const uint64_t message = sender_.sent() + 1;
-  if (picker_.reuses()) sender_.returned(sender_.sent());  // loads what has been released
   if (!sender_.has_room()) return nullptr;
+  if (picker_.needs_releases(sender_.index(), sender_.seen_returned())) sender_.returned(sender_.sent());
   ways_.hear(sender_.seen_returned());
   if (part_of_ != message) {
     const auto part = picker_.pick(sender_.index(), sender_.seen_returned());

@@ -63,8 +63,7 @@ class SendingHalf {
   FillHints::Filling filling(size_t bytes, bool could_post) {
     return ways_.filling(sender_.sent() + 1, bytes, could_post, picker_);
   }
-  /// If the receiver reads meanwhile, its time says it all.
-  void filled(int64_t ns) { ways_.filled(is_overlapped_ ? 0 : ns); }
+  void filled(int64_t ns) { ways_.filled(ns, is_overlapped_); }
 
   // GradualSlots:
   void begin(size_t bytes, const Signature& signature);

@@ -15,6 +15,8 @@ namespace {
 
 /// Up to this message, what may be read is: to try slots costs as much as some hundred messages.
 constexpr uint64_t kFirstRead = 1024;
+/// Up to this message, nothing is read where that is slow on this host.
+constexpr uint64_t kFirstUnread = 4096;
 
 constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static_cast<int>(way); }
 
@@ -22,8 +24,13 @@ constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static
 /// only their own time made a 256 KiB all_reduce between two near CPUs take 1.3 times as long; counting it
 /// twice kept two far CPUs from using them, and it took 1.5 times as long.
 /// The two copies through a slot displace other data from two caches; a read, which is one copy, does not.
+/// But where reads are slow, what tells is that those two copies overlap.
 int64_t weighed(Way way, int64_t ns) {
-  return way == Way::Streaming ? ns + ns / 2 : way == Way::Read ? ns - ns / 5 : ns;
+  switch (way) {
+    case Way::Streaming: return ns + ns / 2;
+    case Way::Read: return is_reading_quick() ? ns - ns / 5 : ns + ns / 2;
+    default: return ns;
+  }
 }
 
 }  // namespace
@@ -47,13 +54,15 @@ size_t SentWays::known_like(size_t kind) const {
   return kind;
 }
 
-/// At first whatever may be read is, unless that is slow on this host: it touches no slot's pages.
+/// At first whatever may be read is, which touches no slot's pages, or nothing where that is slow on this
+/// host.
 Way SentWays::next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const {
-  const bool is_early = message <= kFirstRead || picker.is_early();
-  if (may_read && is_early && is_reading_quick()) return Way::Read;
+  const bool is_quick = is_reading_quick();
+  const bool is_early = message <= (is_quick ? kFirstRead : kFirstUnread) || picker.is_early();
+  if (may_read && is_early && is_quick) return Way::Read;
   const TimedChoice::Ways allowed = bit(Way::Reusing) | bit(Way::Streaming) |
-                                    (may_read ? bit(Way::Read) : 0) |
-                                    (picker.may_turn() ? bit(Way::InTurn) : 0);
+                                    (may_read && !is_early ? bit(Way::Read) : 0) |
+                                    (may_turn_ && picker.may_turn() ? bit(Way::InTurn) : 0);
   return static_cast<Way>(choosers_[known_like(kind)].next(allowed, is_sampled(message)));
 }
 
@@ -61,10 +70,13 @@ bool SentWays::reads(uint64_t message, size_t bytes, const SlotPicker& picker) c
   return bytes >= kMinRead && next(message, kind_of(bytes, true), true, picker) == Way::Read;
 }
 
-/// The first messages do not count: they use plain stores, which are the first to touch the slots' pages.
+/// Neither the first messages count nor those that are the first to touch the pages of a part of the slots'
+/// memory, for which they use plain stores.
 FillHints::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_post,
                                      const SlotPicker& picker) {
   filling_ = {};
+  fills_new_ = bytes >= kMinRead && picker.is_new();
+  if (fills_new_) return {.streams = false, .is_timed = true};
   if (!is_counted(message, bytes)) return {};
   const size_t kind = kind_of(bytes, could_post);
   const bool streams = next(message, kind, false, picker) == Way::Streaming;
@@ -72,6 +84,23 @@ FillHints::Filling SentWays::filling(uint64_t message, size_t bytes, bool could_
   const Way plain = picker.reused() ? Way::Reusing : Way::InTurn;
   filling_ = {.number = message, .bytes = bytes, .kind = kind, .way = streams ? Way::Streaming : plain};
   return {.streams = streams, .is_timed = is_sampled(message)};
+}
+
+void SentWays::filled(int64_t ns, bool overlapped) {
+  if (!fills_new_) {
+    filling_.fill_ns = overlapped ? 0 : ns;
+    sampled_ns_ += ns;
+    return;
+  }
+  new_part_ns_ = std::min(new_part_ns_, ns);
+}
+
+/// To find out about the parts in turn, those that are new must be touched. That is put off until it takes no
+/// longer than a tenth of the time for which slots have been filled.
+void SentWays::consider_turns(const SlotPicker& picker) {
+  constexpr int64_t kTenth = 10;
+  const auto others = static_cast<int64_t>(picker.others());
+  may_turn_ = others == 0 || kSampledOf * sampled_ns_ / (kTenth * others) >= new_part_ns_;
 }
 
 void SentWays::sent_by_slot(uint64_t message, SlotPicker& picker) {
@@ -89,6 +118,7 @@ void SentWays::keep(const SentMessage& message, SlotPicker& picker) {
   chooser.takes(static_cast<size_t>(message.way));
   picker.prefer_reuse(next(message.number + 1, message.kind, false, picker) != Way::InTurn, message.number);
   if (!is_sampled(message.number)) return;
+  if (!may_turn_) consider_turns(picker);
   by_slot_.resize(slots_);
   by_slot_[(message.number - 1) % slots_] = message;
   if (heard_ == latest_) heard_ = message.number - 1;

@@ -18,10 +18,12 @@ namespace rondo::shm {
 /// Reading a shorter message out of a process takes longer than copying it through a slot; nor is it timed.
 inline constexpr size_t kMinRead = size_t{16} * 1024;
 
+inline constexpr int64_t kSampledOf = 4;
 /// Whether both ends time a long message: one in four, as times of all would take longer than they save. Not
 /// every fourth, as one in four may be of another kind than the others.
 inline bool is_sampled(uint64_t message) {
   constexpr uint64_t kGolden = 0x9E37'79B9'7F4A'7C15;  // spreads consecutive numbers evenly
+  static_assert(kSampledOf == 4);
   return (message * kGolden) >> 62 == 0;
 }
 
@@ -43,7 +45,8 @@ class SentWays {
   bool reads(uint64_t message, size_t bytes, const SlotPicker& picker) const;
   /// How to fill the slot of a message that is not posted.
   FillHints::Filling filling(uint64_t message, size_t bytes, bool could_post, const SlotPicker& picker);
-  void filled(int64_t ns) { filling_.fill_ns = ns; }
+  /// `overlapped`: the receiver read meanwhile, so its time says it all.
+  void filled(int64_t ns, bool overlapped);
   /// A message went through its slot, filled as filling() said if it was asked. The picker learns which part
   /// the next one should have, if it is like this one.
   void sent_by_slot(uint64_t message, SlotPicker& picker);
@@ -66,6 +69,7 @@ class SentWays {
   size_t known_like(size_t kind) const;
   Way next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const;
   bool is_counted(uint64_t message, size_t bytes) const { return bytes >= kMinRead && message > slots_; }
+  void consider_turns(const SlotPicker& picker);
   void keep(const SentMessage& message, SlotPicker& picker);
   void hear_times(uint64_t returned);
 
@@ -74,6 +78,10 @@ class SentWays {
   std::array<TimedChoice, 2 * kLengths> choosers_;  // by kind
   std::vector<SentMessage> by_slot_;                // the latest of each slot
   SentMessage filling_;
+  bool fills_new_ = false;           // a part that no long message has used
+  int64_t new_part_ns_ = INT64_MAX;  // the shortest time that filling one has taken
+  int64_t sampled_ns_ = 0;           // for which those of sampled messages were filled
+  bool may_turn_ = false;
   uint64_t heard_ = 0;
   uint64_t latest_ = 0;  // message that is timed
 };
