@@ -15,7 +15,8 @@
 namespace rondo {
 namespace {
 
-constexpr size_t kPieceBytes = 4096;
+/// Shorter pieces overlap better, but each costs two transfers of the line of `ready`.
+constexpr size_t kPieceBytes = 16384;
 constexpr int kBriefPolls = 64;  // polls
 
 /// In the lower half of Mailbox::ready, so that no post looks like an empty mailbox.
