@@ -183,7 +183,8 @@ TEST_CASE("messages take the way that was recently fastest, and the others are s
   }
   const int most = plain_ns < 0 ? plain : streaming_ns < 0 ? streamed : read;
   REQUIRE(most > kMessages * 8 / 10);
-  REQUIRE((plain > 0 && streamed > 0 && read > 0));
+  REQUIRE((plain > 0 && read > 0));
+  REQUIRE((streamed > 0) == (plain_ns > 0));  // tried only where plain stores are slow
 }
 
 TEST_CASE("a cancelled long message is not read") {

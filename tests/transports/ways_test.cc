@@ -268,7 +268,7 @@ class Sender {
 
 constexpr std::array<uint32_t, 4> kReadingIsSlow{1000, 9000, 9000, 9000};
 constexpr std::array<uint32_t, 4> kReadingIsFast{9000, 9000, 1000, 9000};
-constexpr std::array<uint32_t, 4> kStreamingIsFast{9000, 1000, 9000, 9000};
+constexpr std::array<uint32_t, 4> kStreamingIsFast{90'000'000, 1000, 90'000'000, 90'000'000};
 constexpr std::array<uint32_t, 4> kTurnsAreFast{9000, 9000, 9000, 1000};
 
 TEST_CASE("a connection's first messages are read, or none where that is slow, and then by the fastest way") {
@@ -288,6 +288,13 @@ TEST_CASE("messages of a new length begin with what is fastest for those of the 
   for (int i = 0; i < 300; ++i) sender.send(65536, false, kStreamingIsFast);
   REQUIRE(sender.send(32768, false, kStreamingIsFast) == shm::Way::Streaming);
   REQUIRE(sender.send(16384, false, kStreamingIsFast) == shm::Way::Streaming);
+}
+
+TEST_CASE(
+    "stores past the caches are not tried where plain ones are nearly as fast as copies within a core") {
+  constexpr std::array<uint32_t, 4> kNear{1000, 1000, 9000, 9000};
+  Sender sender(true);
+  for (int i = 0; i < 1000; ++i) REQUIRE(sender.send(kTransferBytes, false, kNear) == shm::Way::Reusing);
 }
 
 TEST_CASE("parts are used in turn where that is fastest, but not if all slots fit a cache") {

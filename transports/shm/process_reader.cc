@@ -43,28 +43,41 @@ int64_t quickest_ns(const Copy& copy) {
   return quickest;
 }
 
+constexpr size_t kMeasuredBytes = size_t{64} * 1024;
+
+double measure_copy() {
+  const std::vector<std::byte> from(kMeasuredBytes, std::byte{1});
+  std::vector<std::byte> to(kMeasuredBytes, std::byte{2});
+  const int64_t ns = quickest_ns([&] {
+    std::memcpy(to.data(), from.data(), kMeasuredBytes);
+    asm volatile("" : : "r"(to.data()) : "memory");  // so that it is not left out
+  });
+  return static_cast<double>(ns) / kMeasuredBytes;
+}
+
 /// Two copies through a slot, of which each moves cache lines between two cores, take about as long as four
 /// within one.
 bool measure_reading() {
-  constexpr size_t kBytes = size_t{64} * 1024;
-  constexpr int64_t kCopiesThroughSlot = 4;
+  constexpr double kCopiesThroughSlot = 4;
   const auto cookie = own_cookie();
   if (!cookie) return false;
-  const std::vector<std::byte> from(kBytes, std::byte{1});
-  std::vector<std::byte> to(kBytes, std::byte{2});
+  const std::vector<std::byte> from(kMeasuredBytes, std::byte{1});
+  std::vector<std::byte> to(kMeasuredBytes, std::byte{2});
   const auto read = [&] {
-    return read_process(::getpid(), *cookie, reinterpret_cast<uint64_t>(from.data()), to.data(), kBytes);
+    return read_process(::getpid(), *cookie, reinterpret_cast<uint64_t>(from.data()), to.data(),
+                        kMeasuredBytes);
   };
   if (!read()) return false;
   const int64_t read_ns = quickest_ns(read);
-  const int64_t copy_ns = quickest_ns([&] {
-    std::memcpy(to.data(), from.data(), kBytes);
-    asm volatile("" : : "r"(to.data()) : "memory");  // so that it is not left out
-  });
-  return read_ns < kCopiesThroughSlot * copy_ns;
+  return static_cast<double>(read_ns) < kCopiesThroughSlot * copy_ns_per_byte() * kMeasuredBytes;
 }
 
 }  // namespace
+
+double copy_ns_per_byte() {
+  static const double ns_per_byte = measure_copy();
+  return ns_per_byte;
+}
 
 bool is_reading_quick() {
   static const bool is_quick = measure_reading();

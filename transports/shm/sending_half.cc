@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "shm/process_reader.h"
 #include "topology/cache.h"
 
 namespace rondo::shm {
@@ -26,7 +27,10 @@ SendingHalf::SendingHalf(const Segment& segment, int direction, const AgreedPara
       progress_(segment.progress(direction, params)),
       ways_(segment.times(direction, params), params.slots),
       posting_(segment.cancel_words(direction, params)) {
-  if (read_peer_ != ReadPeer::Never) exporter_.open_up(socket);
+  copy_ns_per_byte();  // measured now rather than during a call
+  if (read_peer_ == ReadPeer::Never) return;
+  exporter_.open_up(socket);
+  if (read_peer_ == ReadPeer::IfQuick) is_reading_quick();
 }
 
 std::byte* SendingHalf::acquire_irregular() {

@@ -20,6 +20,14 @@ constexpr uint64_t kFirstUnread = 4096;
 
 constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static_cast<int>(way); }
 
+/// Whether plain stores to a slot and loads from it take so long that stores past the caches may be faster:
+/// two copies that move lines between near cores take as long as four to seven copies within one, and between
+/// far ones as 40.
+bool is_far(double plain_ns_per_byte) {
+  constexpr double kCopies = 10;
+  return plain_ns_per_byte > kCopies * copy_ns_per_byte();
+}
+
 /// Non-temporal stores cost more than their own time: the lines must be fetched back from memory. Counting
 /// only their own time made a 256 KiB all_reduce between two near CPUs take 1.3 times as long; counting it
 /// twice kept two far CPUs from using them, and it took 1.5 times as long.
@@ -57,13 +65,17 @@ size_t SentWays::known_like(size_t kind) const {
 /// At first whatever may be read is, which touches no slot's pages, or nothing where that is slow on this
 /// host.
 Way SentWays::next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const {
-  const bool is_quick = is_reading_quick();
-  const bool is_early = message <= (is_quick ? kFirstRead : kFirstUnread) || picker.is_early();
-  if (may_read && is_early && is_quick) return Way::Read;
-  const TimedChoice::Ways allowed = bit(Way::Reusing) | bit(Way::Streaming) |
-                                    (may_read && !is_early ? bit(Way::Read) : 0) |
-                                    (may_turn_ && picker.may_turn() ? bit(Way::InTurn) : 0);
-  return static_cast<Way>(choosers_[known_like(kind)].next(allowed, is_sampled(message)));
+  const TimedChoice& chooser = choosers_[known_like(kind)];
+  TimedChoice::Ways allowed = bit(Way::Reusing);
+  if (is_far(chooser.ns_per_byte(static_cast<size_t>(Way::Reusing)))) allowed |= bit(Way::Streaming);
+  if (may_turn_ && picker.may_turn()) allowed |= bit(Way::InTurn);
+  if (may_read) {
+    const bool is_quick = is_reading_quick();
+    const bool is_early = message <= (is_quick ? kFirstRead : kFirstUnread) || picker.is_early();
+    if (is_early && is_quick) return Way::Read;
+    if (!is_early) allowed |= bit(Way::Read);
+  }
+  return static_cast<Way>(chooser.next(allowed, is_sampled(message)));
 }
 
 bool SentWays::reads(uint64_t message, size_t bytes, const SlotPicker& picker) const {

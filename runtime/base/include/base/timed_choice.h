@@ -29,6 +29,8 @@ class TimedChoice {
   bool has_taken() const { return has_taken_; }
   /// A transfer takes this way.
   void takes(size_t way);
+  /// The time of recent transfers that took it; 0 if there were too few.
+  double ns_per_byte(size_t way) const { return ways_[way].is_known() ? ways_[way].median : 0; }
   /// Reports the time of one.
   void took(size_t way, size_t bytes, int64_t ns);
 
