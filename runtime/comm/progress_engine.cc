@@ -19,6 +19,9 @@ namespace {
 /// still become GroupOps.
 class MessagesAtOnce final : public Task {
  public:
+  /// A message's peer often does something else.
+  static constexpr int64_t kOversubscribedSpin_ns = 100;
+
   MessagesAtOnce(PointToPoint& engine, std::span<UserMessage> messages)
       : engine_(engine), messages_(messages), has_one_send_(std::ranges::count_if(messages, is_send) == 1) {}
 
@@ -150,7 +153,7 @@ Status run_group(std::span<const GroupOp> ops) {
 template <typename AnyTask>
 bool is_quickly_done(Communicator& communicator, AnyTask& task) try {
   for (int yields = 0; yields < kQuickYields; ++yields) {
-    OversubscribedSpin spin(communicator.oversubscribed());
+    OversubscribedSpin spin(communicator.oversubscribed(), AnyTask::kOversubscribedSpin_ns);
     for (int turns = 0; turns < kQuickTurns; ++turns) {
       const Progress progress = task.advance();
       if (progress == Progress::Failed) return false;

@@ -71,20 +71,21 @@ void wait_until(Ready&& ready) {
 }
 
 /// How long to spin before yielding if ranks outnumber cores: about as long as a peer on another core takes
-/// to answer, and much less than a switch to another rank costs.
+/// to answer, and less than a switch to another rank costs.
 class OversubscribedSpin {
  public:
   /// Never over unless `oversubscribed`.
-  explicit OversubscribedSpin(bool oversubscribed) : oversubscribed_(oversubscribed) {}
+  OversubscribedSpin(bool oversubscribed, int64_t spin_ns)
+      : oversubscribed_(oversubscribed), spin_ns_(spin_ns) {}
   bool is_over() {
     if (!oversubscribed_) return false;
     if (began_ns_ == 0) began_ns_ = now_ns();
-    return now_ns() - began_ns_ > kSpin_ns;
+    return now_ns() - began_ns_ > spin_ns_;
   }
 
  private:
-  static constexpr int64_t kSpin_ns = 100;
   bool oversubscribed_;
+  int64_t spin_ns_;
   int64_t began_ns_ = 0;
 };
 

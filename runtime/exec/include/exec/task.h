@@ -19,6 +19,9 @@ enum class Progress {
 
 class Task {
  public:
+  /// See OversubscribedSpin: a collective's ranks run at the same time.
+  static constexpr int64_t kOversubscribedSpin_ns = 500;
+
   virtual ~Task() = default;
   /// Done and Failed are final: advancing a failed task fails again.
   virtual Progress advance() = 0;
