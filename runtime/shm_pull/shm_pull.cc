@@ -94,8 +94,8 @@ PullCall::PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size
   const auto is_own = [&](const PullOperand& read) {
     return read.sources == 1 && sources[read.first].rank == rank;
   };
-  const auto others = std::ranges::stable_partition(reads, is_own);
-  own_reads = static_cast<size_t>(others.begin() - reads.begin());
+  const auto others = std::stable_partition(reads.begin(), reads.end(), is_own);
+  own_reads = static_cast<size_t>(others - reads.begin());
   if (round + 1 == plan.all.size()) return;
   next = std::make_unique<PullCall>(plan, binding, rank, round + 1);
   next_posts = out_layout.piece(0, plan.all[round + 1].posted).offset;
