@@ -20,9 +20,9 @@ constexpr uint64_t kFirstUnread = 4096;
 
 constexpr TimedChoice::Ways bit(Way way) { return TimedChoice::Ways{1} << static_cast<int>(way); }
 
-/// Whether plain stores to a slot and loads from it take so long that stores past the caches may be faster:
-/// two copies that move lines between near cores take as long as four to seven copies within one, and between
-/// far ones as 40.
+/// Whether plain stores to a slot and loads from it take so long that stores past the caches may be faster.
+/// Between near cores of a Zen 5 the two copies take as long as four to seven within one; far ones were seen
+/// to fill slots at a tenth of that rate.
 bool is_far(double plain_ns_per_byte) {
   constexpr double kCopies = 10;
   return plain_ns_per_byte > kCopies * copy_ns_per_byte();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,13 +19,12 @@ namespace rondo::shm {
 /// Reading a shorter message out of a process takes longer than copying it through a slot; nor is it timed.
 inline constexpr size_t kMinRead = size_t{16} * 1024;
 
-inline constexpr int64_t kSampledOf = 4;
+inline constexpr int64_t kSampledOf = 4;  // a power of two
 /// Whether both ends time a long message: one in four, as times of all would take longer than they save. Not
 /// every fourth, as one in four may be of another kind than the others.
 inline bool is_sampled(uint64_t message) {
   constexpr uint64_t kGolden = 0x9E37'79B9'7F4A'7C15;  // spreads consecutive numbers evenly
-  static_assert(kSampledOf == 4);
-  return (message * kGolden) >> 62 == 0;
+  return (message * kGolden) >> (64 - std::countr_zero(uint64_t{kSampledOf})) == 0;
 }
 
 /// How a long message travels.
