@@ -23,15 +23,22 @@ class MessagesAtOnce final : public Task {
   static constexpr int64_t kOversubscribedSpin_ns = 100;
 
   MessagesAtOnce(PointToPoint& engine, std::span<UserMessage> messages)
-      : engine_(engine), messages_(messages), has_one_send_(std::ranges::count_if(messages, is_send) == 1) {}
+      : engine_(engine), messages_(messages), receives_(receives_of_one_source(messages)) {}
 
   /// A send may wait for a peer's receive, which may wait for a send to complete: so receives never wait for
   /// sends.
   Progress advance() override {
     const std::lock_guard lock(engine_.mutex());
-    const Progress sent = advance_all<SendRequest>(sends_done_);
+    if (begin_sends() == Progress::Failed) return Progress::Failed;
+    const Progress sent =
+        advance_all<SendRequest>(sends_done_, [&](SendRequest& send) { return engine_.try_now(send); });
     if (sent == Progress::Failed) return sent;
-    const Progress received = advance_all<RecvRequest>(receives_done_);
+    const Progress received = advance_all<RecvRequest>(receives_done_, [&](RecvRequest& receive) {
+      const Progress progress = engine_.try_now(receive, std::max<uint64_t>(receives_, 1));
+      if (progress != Progress::Done) return progress;
+      if (receives_ != 0) --receives_;
+      return receive.bytes >= kLong ? Progress::Moved : progress;
+    });
     return received == Progress::Done ? sent : received;
   }
   Status status() const override { return {}; }
@@ -59,6 +66,9 @@ class MessagesAtOnce final : public Task {
   }
 
  private:
+  /// After a longer message sends have their turn, or two ranks that send to each other would do so one after
+  /// the other.
+  static constexpr size_t kLong = size_t{8} * 1024;
   /// Looks between which no CPU is compared: an answer soon costs nothing.
   static constexpr uint32_t kLooksPerCpu = 8;
 
@@ -76,14 +86,29 @@ class MessagesAtOnce final : public Task {
     const std::lock_guard lock(engine_.mutex());
     for_awaited([&](int peer) { engine_.set_yielding(peer, is_yielding); });
   }
-  static bool is_send(const UserMessage& message) {
-    return std::holds_alternative<SendRequest>(message.request);
+  /// How many receives there are, if all are from one source; else 0.
+  static uint64_t receives_of_one_source(std::span<const UserMessage> messages) {
+    uint64_t receives = 0;
+    int source = -1;
+    for (const UserMessage& message : messages) {
+      const auto* const receive = std::get_if<RecvRequest>(&message.request);
+      if (receive == nullptr || receive->done) continue;
+      if (receives != 0 && receive->peer != source) return 0;
+      source = receive->peer;
+      ++receives;
+    }
+    return receives;
   }
-  Progress try_now(SendRequest& request) { return engine_.try_now(request, has_one_send_); }
-  Progress try_now(RecvRequest& request) { return engine_.try_now(request); }
+  /// Sends do not wait for those before them to be taken.
+  Progress begin_sends() {
+    return advance_all<SendRequest>(sends_begun_, [&](SendRequest& send) {
+      const Progress progress = send.id == 0 ? engine_.try_now(send) : Progress::Done;
+      return send.id != 0 ? Progress::Done : progress;
+    });
+  }
   /// `done`: how many of the messages need no more looks, because they are done or of the other kind.
-  template <typename Request>
-  Progress advance_all(size_t& done) {
+  template <typename Request, typename Try>
+  Progress advance_all(size_t& done, const Try& try_now) {
     for (; done != messages_.size(); ++done) {
       auto* request = std::get_if<Request>(&messages_[done].request);
       if (request == nullptr || request->done) continue;
@@ -95,7 +120,8 @@ class MessagesAtOnce final : public Task {
 
   PointToPoint& engine_;
   std::span<UserMessage> messages_;
-  bool has_one_send_;
+  uint64_t receives_;  // left, if all are from one source; else 0
+  size_t sends_begun_ = 0;
   size_t sends_done_ = 0;
   size_t receives_done_ = 0;
   uint32_t looks_ = 0;  // in vain
@@ -216,8 +242,8 @@ bool is_done_at_once(UserMessage& message) {
   PointToPoint& engine = message.communicator->messages();
   const std::lock_guard lock(engine.mutex());
   auto* const send = std::get_if<SendRequest>(&message.request);
-  return (send != nullptr ? engine.try_now(*send, true)
-                          : engine.try_now(std::get<RecvRequest>(message.request))) == Progress::Done;
+  return (send != nullptr ? engine.try_now(*send)
+                          : engine.try_now(std::get<RecvRequest>(message.request), 1)) == Progress::Done;
 }
 
 Status run_to_completion(Communicator& communicator, std::span<UserMessage> messages) {

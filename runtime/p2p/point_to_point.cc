@@ -237,7 +237,7 @@ bool PointToPoint::announce(Outgoing& out) {
     if (slot == nullptr) break;
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
-    announce(out, slot, *request, out.to_announce.empty() && out.in_flight.empty());
+    announce(out, slot, *request);
     out.in_flight.push_back(request);
     moved = true;
   }
@@ -245,7 +245,7 @@ bool PointToPoint::announce(Outgoing& out) {
 }
 
 /// `slot`: the acquired one.
-void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request, bool is_alone) {
+void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request) {
   request.eager = is_eager(request, *out.connection);
   request.sent = request.eager ? request.bytes : 0;
   if (request.eager && Header::is_brief(request.bytes))
@@ -256,7 +256,7 @@ void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request
     header.offer = offer(*out.connection, request.data, request.bytes);
   request.offered = header.offer != 0;
   // Asked last, since it may cost the transfer of a cache line.
-  const bool may_post = is_alone && request.sent >= kMinPlaced && is_peer_waiting(*out.connection);
+  const bool may_post = request.sent >= kMinPlaced && is_peer_waiting(*out.connection);
   request.granted = put(*out.connection, slot, header, request.data, request.sent, {.may_post = may_post});
 }
 

@@ -32,10 +32,10 @@ bool PointToPoint::is_copied(Incoming& in, const Arrival& arrival, std::byte* pl
   return true;
 }
 
-/// So that the sender may let this end read a message that it would otherwise copy to a slot.
-void PointToPoint::say_waiting(Incoming& in, const RecvRequest& request) {
+/// So that the sender may let this end read messages that it would otherwise copy to slots.
+void PointToPoint::say_waiting(Incoming& in, const RecvRequest& request, uint64_t receives) {
   expect_eager(*in.connection, request);
-  if (in.connection->wait_hints() != nullptr) in.connection->wait_hints()->say_waiting();
+  if (in.connection->wait_hints() != nullptr) in.connection->wait_hints()->say_waiting(receives);
 }
 
 void PointToPoint::release(Incoming& in) {
@@ -52,7 +52,7 @@ std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
   return peek_begun(connection);
 }
 
-Progress PointToPoint::try_now(SendRequest& request, bool is_alone) {
+Progress PointToPoint::try_now(SendRequest& request) {
   Outgoing* const out = out_.connected(request.peer);
   if (out == nullptr) return Progress::Failed;
   if (request.id == 0) {
@@ -61,19 +61,19 @@ Progress PointToPoint::try_now(SendRequest& request, bool is_alone) {
     std::byte* const slot = out->connection->acquire();
     if (slot == nullptr) return Progress::Stuck;
     request.id = out->next_id++;
-    announce(*out, slot, request, is_alone);
+    announce(*out, slot, request);
   }
   request.done = out->connection->flushed();
   return request.done ? Progress::Done : Progress::Stuck;
 }
 
-Progress PointToPoint::try_now(RecvRequest& request) {
+Progress PointToPoint::try_now(RecvRequest& request, uint64_t receives) {
   Incoming* const connected = in_.connected(request.peer);
   if (connected == nullptr) return Progress::Failed;
   Incoming& in = *connected;
   const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
   if (!is_next || request.capacity > in.connection->slot_bytes()) return Progress::Failed;
-  if (request.capacity >= kMinPlaced) say_waiting(in, request);
+  if (request.capacity >= kMinPlaced) say_waiting(in, request, receives);
   const auto arrival = peek_patiently(*in.connection);
   if (!arrival) return Progress::Stuck;
   const Header header = Header::of(*arrival->signature);

@@ -51,7 +51,7 @@ struct Abandoning {
   void try_and_abandon(size_t bytes, Progress expected) {
     SendRequest request = send(bytes);
     REQUIRE(engine.reach(request).ok());
-    REQUIRE(engine.try_now(request, true) == expected);
+    REQUIRE(engine.try_now(request) == expected);
     engine.abandon(request);
   }
   SendRequest send(size_t bytes) { return {.data = data.data(), .bytes = bytes, .peer = 1}; }
@@ -86,7 +86,7 @@ TEST_CASE("a place that was named at once is taken back when its call has failed
   Abandoning rank;
   RecvRequest request = rank.recv(20'000);
   REQUIRE(rank.engine.reach(request).ok());
-  REQUIRE(rank.engine.try_now(request) == Progress::Stuck);
+  REQUIRE(rank.engine.try_now(request, 1) == Progress::Stuck);
   REQUIRE(rank.connection.expected == 1);
   rank.engine.abandon(request);
   REQUIRE(rank.connection.cancelled == 1);

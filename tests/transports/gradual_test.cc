@@ -51,17 +51,30 @@ TEST_CASE("a sender learns that its peer waits for the next message, and for no 
   const WaitHints& sender = *ends.dialler->wait_hints();
   WaitHints& receiver = *ends.acceptor->wait_hints();
   REQUIRE_FALSE(sender.is_peer_waiting());
-  receiver.say_waiting();
+  receiver.say_waiting(1);
   REQUIRE(sender.is_peer_waiting());
   REQUIRE(send_one(*ends.dialler, kBytes, 1, 0));
   REQUIRE_FALSE(sender.is_peer_waiting());
-  receiver.say_waiting();
+  receiver.say_waiting(1);
   REQUIRE_FALSE(sender.is_peer_waiting());
   REQUIRE(ends.acceptor->peek().has_value());
   ends.acceptor->release();
   REQUIRE_FALSE(sender.is_peer_waiting());
-  receiver.say_waiting();
+  receiver.say_waiting(1);
   REQUIRE(sender.is_peer_waiting());
+}
+
+TEST_CASE("a sender learns for how many messages its peer waits") {
+  const Ends ends = connect_ends(shm_transport(), long_slots());
+  ends.acceptor->peek();
+  const WaitHints& sender = *ends.dialler->wait_hints();
+  ends.acceptor->wait_hints()->say_waiting(2);
+  for (const bool waits : {true, true, false}) {
+    REQUIRE(sender.is_peer_waiting() == waits);
+    REQUIRE(send_one(*ends.dialler, kBytes, 1, 0));
+    REQUIRE(ends.acceptor->peek().has_value());
+    ends.acceptor->release();
+  }
 }
 
 TEST_CASE("each end learns on which CPU the other waits") {

@@ -54,10 +54,10 @@ class FifoSender {
   /// An error if the receiver has released more than was sent.
   Status check() const;
 
-  /// Whether the receiver's latest say_waiting() was for the next message.
+  /// Whether the receiver's latest say_waiting() was for the next message too.
   bool is_receiver_waiting() const {
     return fifo_.slots != 0 &&
-           std::atomic_ref(fifo_.released->waits_for).load(std::memory_order_relaxed) == sent_ + 1;
+           std::atomic_ref(fifo_.released->waits_for).load(std::memory_order_relaxed) > sent_;
   }
 
   /// Whether that is the receiver's latest note_cpu().
@@ -127,10 +127,11 @@ class FifoReceiver {
   void return_all_but(uint64_t latest);
   uint64_t kept() const { return received_ - returned_; }
 
-  /// Tells the sender that this end polls for the next message, and takes it.
-  void say_waiting() {
-    if (said_waiting_ == number() || fifo_.slots == 0) return;
-    said_waiting_ = number();
+  /// Tells the sender that this end polls for the next messages, and takes them.
+  void say_waiting(uint64_t messages) {
+    const uint64_t last = received_ + messages;
+    if (said_waiting_ == last || fifo_.slots == 0) return;
+    said_waiting_ = last;
     std::atomic_ref(fifo_.released->waits_for).store(said_waiting_, std::memory_order_relaxed);
   }
   /// What to wait on until the next message arrives; empty while one is here.
@@ -169,7 +170,7 @@ class FifoReceiver {
   uint64_t note_ = 0;
   size_t foreseen_bytes_ = 0;  // of the next message, if it is as long as the latest
   uint32_t cpu_ = 0;           // as the sender was told
-  uint64_t said_waiting_ = 0;  // the latest message that the sender was told of
+  uint64_t said_waiting_ = 0;  // the last message that the sender was told of
   // Copied from the header when it was checked, so the sender can no longer change it.
   Signature signature_;
   std::optional<Arrival> arrival_;

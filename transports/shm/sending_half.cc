@@ -109,7 +109,7 @@ void SendingHalf::cancel() {
 
 void SendingHalf::begin(size_t bytes, const Signature& signature) {
   begun_ = bytes;
-  is_overlapped_ = sender_.is_receiver_waiting();
+  is_overlapped_ = sender_.is_receiver_waiting() && sender_.returned(sender_.sent());
   publish_slot(bytes, true, signature);
 }
 

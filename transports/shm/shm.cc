@@ -102,7 +102,7 @@ class ShmConnection final : public Connection,
 
   // WaitHints:
   bool poll_briefly() const override { return receiving_.poll_briefly(); }
-  void say_waiting() override { receiving_.fifo().say_waiting(); }
+  void say_waiting(uint64_t messages) override { receiving_.fifo().say_waiting(messages); }
   bool is_peer_waiting() const override { return sending_.fifo().is_receiver_waiting(); }
   void note_cpu(uint32_t cpu) override { receiving_.fifo().note_cpu(cpu); }
   bool is_peer_on(uint32_t cpu) const override { return sending_.fifo().is_receiver_on(cpu); }

@@ -36,10 +36,10 @@ class WaitHints {
   /// After an empty peek(): polls briefly, without system calls. True if a message has arrived.
   virtual bool poll_briefly() const = 0;
 
-  /// Tells the peer that this end polls for the next message and takes it, whatever it is; and whether the
-  /// peer has said so of the next one that is sent. A send whose message then is posted, though it would fit
-  /// in a slot, ends about as soon as by a slot.
-  virtual void say_waiting() {}
+  /// Tells the peer that this end polls for the next `messages` and takes them, whatever they are; and
+  /// whether the peer has said so of the next one that is sent. A send whose message then is posted, though
+  /// it would fit in a slot, ends about as soon as by a slot.
+  virtual void say_waiting(uint64_t /*messages*/) {}
   virtual bool is_peer_waiting() const { return false; }
 
   /// Tells the peer on which CPU this end waits, and whether the peer has last said that of its own. Numbered

@@ -91,10 +91,10 @@ class PointToPoint {
   Status start(std::shared_ptr<RecvRequest> request);
 
   /// Fast path. Done: completed at once, and the engine holds nothing of it. Stuck: call again with the same
-  /// request. Failed: call start() instead. `is_alone`: no send comes after it that could be made meanwhile,
-  /// so it may wait until its receiver, if that is there, has taken it.
-  Progress try_now(SendRequest& request, bool is_alone);
-  Progress try_now(RecvRequest& request);
+  /// request; a send with an id is on its way then, and others may follow it. Failed: call start() instead.
+  /// `receives`: how many, this one included, the caller wants from the same source.
+  Progress try_now(SendRequest& request);
+  Progress try_now(RecvRequest& request, uint64_t receives);
 
   /// What a thread may sleep on while it waits for a started request; empty for an any-source receive.
   Awaited awaited(const SendRequest& request) const;
@@ -187,12 +187,12 @@ class PointToPoint {
   static std::optional<Arrival> peek_begun(Connection& connection);
   static std::optional<Arrival> peek_patiently(Connection& connection);
   static bool is_copied(Incoming& in, const Arrival& arrival, std::byte* place);
-  static void say_waiting(Incoming& in, const RecvRequest& request);
+  static void say_waiting(Incoming& in, const RecvRequest& request, uint64_t receives);
   static void release(Incoming& in);
   bool is_connected(int source, int destination, Connection*& connection);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
-  static void announce(Outgoing& out, std::byte* slot, SendRequest& request, bool is_alone);
+  static void announce(Outgoing& out, std::byte* slot, SendRequest& request);
   static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);
   static bool take_grant(Outgoing& out, const Header& header);

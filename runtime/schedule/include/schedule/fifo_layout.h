@@ -36,7 +36,7 @@ struct alignas(128) ReleasedCounter {
   uint64_t value = 0;
   uint32_t asleep = 0;       // the sender
   uint32_t is_yielding = 0;  // 1: the receiver is yielding its CPU; a hint
-  uint64_t waits_for = 0;    // k + 1: the receiver polls for message k, and takes it; atomic
+  uint64_t waits_for = 0;    // k + 1: the receiver polls for all up to message k; atomic
   uint32_t cpu = 0;          // 1 + the CPU on which the receiver last waited for something; a hint; atomic
 };
 
