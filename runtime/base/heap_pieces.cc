@@ -15,10 +15,18 @@ namespace {
 /// Numbers of the heap's pieces differ from those of all others.
 constexpr uint64_t kOfHeap = uint64_t{1} << 63;
 
-/// Null without librondo-heap.so.
-const LentHeap* lent_heap() {
+std::atomic<const LentHeap*> own_heap{nullptr};
+
+/// librondo-heap.so's; null without it.
+const LentHeap* preloaded_heap() {
   static const auto* const found = static_cast<const LentHeap*>(::dlsym(RTLD_DEFAULT, kLentHeapSymbol));
   return found;
+}
+
+/// Null if there is none.
+const LentHeap* lent_heap() {
+  const LentHeap* const preloaded = preloaded_heap();
+  return preloaded != nullptr ? preloaded : own_heap.load(std::memory_order_acquire);
 }
 
 uint64_t load(const uint64_t* word) {
@@ -51,6 +59,12 @@ ExportableMemory opened(const LentHeap& heap, const LentPiece& piece) {
 }
 
 }  // namespace
+
+bool use_heap(const LentHeap& own) {
+  if (preloaded_heap() != nullptr) return false;
+  own_heap.store(&own, std::memory_order_release);
+  return true;
+}
 
 std::optional<ExportableMemory> find_lent_by_heap(const std::byte* at, size_t bytes) {
   const LentHeap* const heap = lent_heap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of memory that librondo-heap.so lends, if the process has it. Any thread.
+// Pieces of memory that a heap lends (base/lent_heap.h), if the process has one. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// The heap's piece that contains this range; nothing if none does, as without librondo-heap.so.
+/// The heap's piece that contains this range; nothing if none does.
 std::optional<ExportableMemory> find_lent_by_heap(const std::byte* at, size_t bytes);
 /// The number of pieces of the heap that are not lent any more.
 uint64_t heap_pieces_ended();

@@ -30,7 +30,7 @@ constexpr std::string_view kReadElsewhere[] = {
     "RONDO_JOBS",         "RONDO_CUDA",        "RONDO_TORCH",         "RONDO_TORCH_ENV",
     "RONDO_TORCH_PYTHON", "RONDO_TEST_DATA",   "RONDO_TORCH_BACKEND", "RONDO_TORCH_VERSION",
     "RONDO_FAULT_TRIALS", "RONDO_FAULT_SEED",  "RONDO_FUZZ_SECONDS",  "RONDO_HEAP_FROM",
-    "RONDO_SERVE"};
+    "RONDO_LEND_TENSORS", "RONDO_SERVE"};
 constexpr std::string_view kReadByTests[] = {"RONDO_TEST_", "RONDO_STANDIN_"};  // and whatever follows
 
 bool is_known(std::string_view name) {

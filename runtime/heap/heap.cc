@@ -359,8 +359,6 @@ int open_piece(uint64_t number) {
   return opened;
 }
 
-const uint64_t* pieces_ended() { return &state.ended; }
-
 HeapCounts counts() {
   const HeapLock lock;
   return state.counts;

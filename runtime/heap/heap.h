@@ -19,6 +19,10 @@ enum class Outlook { Fixed, MayGrow };
 
 /// A block; null if the heap has none of this kind. `alignment` is a power of two.
 void* allocate(size_t bytes, size_t alignment, Contents contents, Outlook outlook);
+/// A block that is not expected to grow, if this many bytes are large.
+inline void* allocate_large(size_t bytes, size_t alignment, Contents contents) {
+  return bytes >= smallest_block() ? allocate(bytes, alignment, contents, Outlook::Fixed) : nullptr;
+}
 /// Whether a block could be the heap's, by its address.
 bool is_of_heap(const void* pointer);
 // Of blocks of the heap; anything else there ends the program, as in glibc.
@@ -38,9 +42,9 @@ bool discard(void* begin, size_t bytes);
 /// For memory whose pages a fork must leave alone: its arena is lent no more, so no fork maps it anew.
 void end_lending_at(const void* address);
 
+// As in LentHeap.
 bool find(const void* at, LentPiece* found);
 int open_piece(uint64_t number);
-const uint64_t* pieces_ended();
 
 struct HeapCounts {
   size_t blocks = 0;     // that were allocated

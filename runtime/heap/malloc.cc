@@ -4,14 +4,14 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 #include "heap.h"
+#include "heap/blocks.h"
 #include "next_malloc.h"
+#include "state.h"
 #include "words.h"
 
 // If the program has a malloc() of its own, but not all of its companions, those here have to call the
@@ -22,51 +22,9 @@
 namespace rondo::heap {
 namespace {
 
-bool is_large(size_t bytes) { return bytes >= smallest_block(); }
-
 bool is_alignment(size_t bytes) { return bytes != 0 && (bytes & (bytes - 1)) == 0; }
 
-void* large(size_t bytes, size_t alignment, Contents contents = Contents::Any) {
-  return is_large(bytes) ? allocate(bytes, alignment, contents, Outlook::Fixed) : nullptr;
-}
-
-size_t bytes_in(void* block) {
-  if (is_of_buffer(block)) return bytes_in_buffer(block);
-  return is_of_heap(block) ? usable_bytes(block) : next_malloc().malloc_usable_size(block);
-}
-
-void free_any(void* block) {
-  if (is_of_heap(block)) return release(block);
-  if (!is_of_buffer(block)) next_malloc().free(block);
-}
-
-void* moved(void* old, size_t bytes) {
-  void* made = is_large(bytes) ? allocate(bytes, 1, Contents::Any, Outlook::MayGrow) : nullptr;
-  if (made == nullptr) made = next_malloc().malloc(bytes);
-  if (made == nullptr) return nullptr;
-  const size_t kept = std::min(bytes_in(old), bytes);
-  if (is_of_heap(old))
-    move_out(old, made, kept);
-  else
-    std::memcpy(made, old, kept);
-  free_any(old);
-  return made;
-}
-
-void* resized(void* old, size_t bytes) {
-  if (old == nullptr) {
-    void* const made = large(bytes, 1);
-    return made != nullptr ? made : next_malloc().realloc(nullptr, bytes);
-  }
-  const bool is_ours = is_of_heap(old);
-  if (!is_ours && !is_of_buffer(old) && !is_large(bytes)) return next_malloc().realloc(old, bytes);
-  if (bytes == 0) {
-    free_any(old);
-    return nullptr;
-  }
-  if (is_ours && is_large(bytes) && resize(old, bytes)) return old;
-  return moved(old, bytes);
-}
+void* large(size_t bytes, size_t alignment) { return allocate_large(bytes, alignment, Contents::Any); }
 
 /// Tells at its end what it did, to those who want to know.
 struct HeapFarewell {
@@ -85,27 +43,19 @@ struct HeapFarewell {
 
 using namespace rondo::heap;
 
-RONDO_EXPORTED void* malloc(size_t bytes) {
-  void* const made = large(bytes, 1);
-  return made != nullptr ? made : next_malloc().malloc(bytes);
-}
-
-RONDO_EXPORTED void* calloc(size_t count, size_t each) {
-  size_t bytes = 0;
-  void* const made = __builtin_mul_overflow(count, each, &bytes) ? nullptr : large(bytes, 1, Contents::Zeros);
-  return made != nullptr ? made : next_malloc().calloc(count, each);
-}
+RONDO_EXPORTED void* malloc(size_t bytes) { return make(bytes); }
+RONDO_EXPORTED void* calloc(size_t count, size_t each) { return make_zeros(count, each); }
 
 RONDO_EXPORTED void free(void* block) { free_any(block); }
 RONDO_EXPORTED void free_sized(void* block, size_t) { ::free(block); }
 RONDO_EXPORTED void free_aligned_sized(void* block, size_t, size_t) { ::free(block); }
 
-RONDO_EXPORTED void* realloc(void* old, size_t bytes) { return resized(old, bytes); }
+RONDO_EXPORTED void* realloc(void* old, size_t bytes) { return resize_any(old, bytes); }
 
 RONDO_EXPORTED void* reallocarray(void* old, size_t count, size_t each) {
   size_t bytes = 0;
   if (!__builtin_mul_overflow(count, each, &bytes))
-    return is_in_charge() ? resized(old, bytes) : ::realloc(old, bytes);
+    return is_in_charge() ? resize_any(old, bytes) : ::realloc(old, bytes);
   errno = ENOMEM;
   return nullptr;
 }
@@ -119,8 +69,8 @@ RONDO_EXPORTED int posix_memalign(void** made, size_t alignment, size_t bytes) {
 }
 
 RONDO_EXPORTED void* aligned_alloc(size_t alignment, size_t bytes) {
-  void* const made = is_alignment(alignment) ? large(bytes, alignment) : nullptr;
-  return made != nullptr ? made : next_malloc().aligned_alloc(alignment, bytes);
+  return is_alignment(alignment) ? make_aligned(alignment, bytes)
+                                 : next_malloc().aligned_alloc(alignment, bytes);
 }
 
 RONDO_EXPORTED void* memalign(size_t alignment, size_t bytes) {
@@ -176,5 +126,5 @@ constinit const HeapFarewell farewell;
 
 extern "C" {
 __attribute__((visibility("default"))) extern const rondo::LentHeap rondo_lent_heap_1;
-const rondo::LentHeap rondo_lent_heap_1 = {.find = find, .open = open_piece, .ended = pieces_ended()};
+constinit const rondo::LentHeap rondo_lent_heap_1 = kLentHeap;
 }

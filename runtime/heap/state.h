@@ -55,6 +55,8 @@ struct HeapState {
 
 extern constinit HeapState state;
 
+inline constexpr LentHeap kLentHeap{.find = find, .open = open_piece, .ended = &state.ended};
+
 class HeapLock {
  public:
   HeapLock() : is_held_already_(state.is_forking_here()) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks under rondo-run --heap: peers read their memory of malloc() in place, and results are right.
+"""Ranks whose memory of malloc() (under rondo-run --heap) or of rondo_malloc() peers read in place: results are right.
 
 Usage: check_ranks.py LIBRONDO_HEAP RANKS RONDO_RUN
 """
@@ -11,7 +11,7 @@ import unittest
 
 HEAP, RANKS, RUN = map(os.path.abspath, sys.argv[1:4])
 del sys.argv[1:4]
-IN_PLACE = "peers read memory of librondo-heap.so in place"
+IN_PLACE = "peers read large blocks of this process in place"
 
 
 def run(*arguments, **environment):
@@ -21,9 +21,9 @@ def run(*arguments, **environment):
 
 
 class Ranks(unittest.TestCase):
-    def expect(self, ranks, case, lent, options=("--heap",), **environment):
+    def expect(self, ranks, case, lent, options=("--heap",), memory="", **environment):
         """`lent`: how many ranks at least lend memory; 0: none does."""
-        result = run("-n", str(ranks), *options, RANKS, case, **environment)
+        result = run("-n", str(ranks), *options, RANKS, case, memory, **environment)
         self.assertEqual(result.returncode, 0, result.stderr)
         said = result.stderr.count(IN_PLACE)
         self.assertTrue(lent <= said <= (ranks if lent else 0), result.stderr)
@@ -42,6 +42,18 @@ class Ranks(unittest.TestCase):
     def test_forks_amid_calls(self):
         for ranks, reads in ((2, "0"), (2, "1"), (3, "0")):
             self.expect(ranks, "forks", 1, RONDO_READ_PEER=reads)  # a rank may fork before each of its calls
+
+    def test_rondo_malloc(self):
+        for ranks in 2, 3:
+            self.expect(ranks, "calls", ranks, options=(), memory="rondo")
+        self.expect(2, "same_blocks", 2, options=(), memory="rondo")
+        self.expect(2, "forks", 1, options=(), memory="rondo")
+
+    def test_rondo_malloc_is_malloc_with_the_heap(self):
+        self.expect(2, "calls", 2, memory="rondo")
+
+    def test_from_which_size_on(self):
+        self.expect(2, "calls", 0, options=(), memory="rondo", RONDO_HEAP_FROM="64M")
 
     def test_without_the_heap(self):
         self.expect(2, "calls", 0, options=())

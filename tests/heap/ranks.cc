@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank whose buffers are malloc()'s: ranks CASE, started by rondo-run --heap. Ends with 1 and a sentence if
-// a result is wrong.
+// A rank whose buffers are malloc()'s: ranks CASE, started by rondo-run --heap; or rondo_malloc()'s: ranks
+// CASE rondo. Ends with 1 and a sentence if a result is wrong.
 #include <rondo/rondo.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,13 +35,18 @@ void check(rondo_status_t status) {
   if (status != RONDO_OK) fail(rondo_last_error(nullptr));
 }
 
+struct Allocator {
+  void* (*malloc)(size_t bytes) = std::malloc;
+  void (*free)(void* block) = std::free;
+} allocator;
+
 struct Freed {
-  void operator()(int32_t* block) const { std::free(block); }
+  void operator()(int32_t* block) const { allocator.free(block); }
 };
 using Block = std::unique_ptr<int32_t[], Freed>;
 
 Block allocated(size_t count) {
-  auto* const block = static_cast<int32_t*>(std::malloc(count * sizeof(int32_t)));
+  auto* const block = static_cast<int32_t*>(allocator.malloc(count * sizeof(int32_t)));
   require(block != nullptr, "there is no memory");
   return Block(block);
 }
@@ -200,4 +205,7 @@ int run(const std::string& name) {
 }  // namespace
 }  // namespace rondo::test
 
-int main(int argc, char** argv) { return rondo::test::run(argc > 1 ? argv[1] : ""); }
+int main(int argc, char** argv) {
+  if (argc > 2 && std::string(argv[2]) == "rondo") rondo::test::allocator = {rondo_malloc, rondo_free};
+  return rondo::test::run(argc > 1 ? argv[1] : "");
+}

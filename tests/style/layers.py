@@ -48,7 +48,7 @@ LAYERS = [
      ("base", "gpu", "topology", "this_host", "synthesis", "net", "stacks", "health", "bootstrap", "diagnosis",
       "call", "plan", "exec", "shm_pull", "p2p", "gpu_group", "gpu_direct", "gpu_staged", "gpu_connections")),
     ("runtime/api", "api",
-     ("base", "schedule", "graph", "detect", "formats", "this_host", "limit", "review", "search",
+     ("base", "heap", "schedule", "graph", "detect", "formats", "this_host", "limit", "review", "search",
       "algorithms", "synthesis", "health", "bootstrap", "call",
       "plan", "comm", "rondo")),
     ("runtime/include/rondo", "rondo", ()),

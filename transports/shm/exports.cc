@@ -9,11 +9,11 @@
 namespace rondo::shm {
 namespace {
 
-/// Once in a process, for those who want to know whether librondo-heap.so serves them.
+/// Once in a process, for those who want to know whether a heap serves them.
 void say_heap_is_read() {
   static std::atomic<bool> is_said{false};
   if (!is_said.load(std::memory_order_relaxed) && !is_said.exchange(true))
-    log().info("peers read memory of librondo-heap.so in place");
+    log().info("peers read large blocks of this process in place");
 }
 
 }  // namespace

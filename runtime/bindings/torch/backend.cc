@@ -9,6 +9,7 @@
 #include <cctype>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 
 #include "failures.h"
@@ -138,6 +139,15 @@ c10::intrusive_ptr<c10d::Backend> RondoBackend::split(const c10::intrusive_ptr<c
   return c10::make_intrusive<RondoBackend>(store, static_cast<int>(self - ranks.begin()),
                                            static_cast<int>(ranks.size()), opts->timeout, opts->group_name,
                                            std::move(global_ranks));
+}
+
+bool RondoBackend::shares_memory() const {
+  for (int peer = 0; peer < getSize(); ++peer) {
+    const char* transport = "";
+    rondo_transport(ranks()->host().get(), peer, &transport);
+    if (std::string_view(transport) == "shm") return true;
+  }
+  return false;
 }
 
 void RondoBackend::eagerConnectSingleDevice(at::Device device) { ranks()->on(device); }

@@ -49,6 +49,8 @@ class RondoBackend final : public c10d::Backend {
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Options>& opts) override;
   void eagerConnectSingleDevice(at::Device device) override;
+  /// Whether another rank of the group is on this host, in a process that shares memory with this one.
+  bool shares_memory() const;
   void abort() override;
   void shutdown() override;
   /// Shuts down this process's remaining backends; called at process exit.

@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "failures.h"
+#include "lent_tensors.h"
 
 namespace rondo::torch_binding {
 namespace {
@@ -47,12 +48,14 @@ PYBIND11_MODULE(RONDO_TORCH_MODULE, module) {
   backend
       .def(py::init(&create), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout"),
            py::arg("group"), py::arg("global_ranks") = std::vector<int64_t>())
+      .def("shares_memory", &RondoBackend::shares_memory)
       // torch calls it at ranks that are not in the new group; there is nothing to do there.
       .def("perform_nocolor_split", [](RondoBackend&, const py::object&) {});
   // Before 2.14 split_group() looks for options to pass on; without any it uses the copy from
   // getBackendOptions().
   if (!py::hasattr(backend, "options"))
     backend.def_property_readonly("options", [](const RondoBackend&) { return py::none(); });
+  module.def("lend_tensors", &lend_tensors);
   module.def("shut_down_all", &RondoBackend::shut_down_all, py::call_guard<py::gil_scoped_release>());
 }
 

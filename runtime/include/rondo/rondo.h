@@ -860,6 +860,44 @@ RONDO_API rondo_status_t rondo_cuda_mem_alloc(void** ptr, size_t bytes, int devi
  * @param ptr the pointer that function returned */
 RONDO_API rondo_status_t rondo_mem_free(void* ptr);
 
+/** Allocates memory as malloc() does. A block of 256 KiB or more (the environment's `RONDO_HEAP_FROM`) is one
+ * that ranks in other processes of the host read in place, like memory of rondo_mem_alloc(), while a fork
+ * means what it does to memory of malloc(): parent and child have a copy each. Blocks that exist at a fork
+ * are no longer read in place. Shorter blocks are malloc()'s own, as are all where the process may not have
+ * such memory; a line in the log then says why. Any thread, at any time; rondo_last_error() does not change.
+ * @param bytes size
+ * @return a block for rondo_free(); NULL, with errno set, if there is no memory */
+RONDO_API void* rondo_malloc(size_t bytes);
+
+/** The same as calloc() does: zeros.
+ * @param count number of elements
+ * @param bytes size of each
+ * @return as of rondo_malloc() */
+RONDO_API void* rondo_calloc(size_t count, size_t bytes);
+
+/** The same as aligned_alloc() does.
+ * @param alignment a power of two
+ * @param bytes size
+ * @return as of rondo_malloc() */
+RONDO_API void* rondo_aligned_alloc(size_t alignment, size_t bytes);
+
+/** Makes a block longer or shorter, as realloc() does.
+ * @param ptr a block from rondo_malloc(), rondo_calloc(), rondo_aligned_alloc() or rondo_realloc(), or of
+ * malloc(); or NULL
+ * @param bytes the new size
+ * @return the block, perhaps moved; NULL, with errno set, if there is no memory; the old one remains */
+RONDO_API void* rondo_realloc(void* ptr, size_t bytes);
+
+/** Frees a block, as free() does.
+ * @param ptr what one of the four functions before returned, or malloc(); or NULL */
+RONDO_API void rondo_free(void* ptr);
+
+/** These functions as NumPy expects them (NEP 49): a `PyDataMem_Handler` of version 1, for
+ * `PyDataMem_SetHandler()` in a capsule named "mem_handler". rondo.lend_arrays() of the Python package does
+ * that.
+ * @return valid forever */
+RONDO_API const void* rondo_numpy_handler(void);
+
 /** Registers memory with a communicator. If the communicator's ranks are processes of one host, and this is
  * memory of the rank's GPU from rondo_cuda_mem_alloc() or cudaMalloc(), peers open it in the background and
  * then read this rank's data directly from it, without an intermediate copy (see rondo_last_algorithm()).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What librondo-heap.so, if the process has it, tells librondo: which memory of malloc() peers can map. The
-// two are separate libraries, perhaps of different versions, so this is plain data under a name that ends
-// with its version. Any thread.
+// What a heap tells librondo: which of its memory peers can map. librondo has one for rondo_malloc();
+// librondo-heap.so, if the process has it, is one for malloc(). These two are separate libraries, perhaps of
+// different versions, so this is plain data under a name that ends with its version. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rondo {
 
-/// A file that holds large blocks of malloc(), mapped shared.
+/// A file that holds large blocks, mapped shared.
 struct LentPiece {
   std::byte* begin;
   size_t bytes;
@@ -26,5 +26,9 @@ struct LentHeap {
   const uint64_t* ended;
 };
 inline constexpr const char* kLentHeapSymbol = "rondo_lent_heap_1";
+
+/// Has librondo look for memory that peers can map in its own heap, which lives forever. False if
+/// librondo-heap.so takes its place.
+bool use_heap(const LentHeap& own);
 
 }  // namespace rondo

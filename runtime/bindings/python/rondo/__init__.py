@@ -10,15 +10,16 @@ For PyTorch nothing has to be imported: torch.distributed.init_process_group("ro
 from rondo._arrays import View, view
 from rondo._build import TORCH_VERSION, VERSION as __version__
 from rondo._comm import NO_COLOR, Comm, init, init_all, init_rank, unique_id, write_flight_file
+from rondo._lent_arrays import LentArrays, lend_arrays
 from rondo._messages import ANY_SOURCE, ANY_TAG, Receipt, Request
 from rondo._prepared import Prepared
 from rondo.errors import (Aborted, InternalError, InvalidArgument, InvalidUsage, Mismatch, OutOfMemory, RemoteError,
                           RondoError, SystemFailure, Timeout, Unsupported)
 
-__all__ = ["ANY_SOURCE", "ANY_TAG", "Aborted", "Comm", "InternalError", "InvalidArgument", "InvalidUsage", "Mismatch",
-           "NO_COLOR", "OutOfMemory", "Prepared", "Receipt", "RemoteError", "Request", "RondoError", "SystemFailure",
-           "TORCH_VERSION", "Timeout", "Unsupported", "View", "__version__", "init", "init_all", "init_rank",
-           "unique_id", "view", "write_flight_file"]
+__all__ = ["ANY_SOURCE", "ANY_TAG", "Aborted", "Comm", "InternalError", "InvalidArgument", "InvalidUsage",
+           "LentArrays", "Mismatch", "NO_COLOR", "OutOfMemory", "Prepared", "Receipt", "RemoteError", "Request",
+           "RondoError", "SystemFailure", "TORCH_VERSION", "Timeout", "Unsupported", "View", "__version__", "init",
+           "init_all", "init_rank", "lend_arrays", "unique_id", "view", "write_flight_file"]
 
 
 def __getattr__(name):

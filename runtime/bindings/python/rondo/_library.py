@@ -115,6 +115,7 @@ def library():
         function = getattr(found, "rondo_" + name)
         function.argtypes, function.restype = arguments, c_int
     found.rondo_last_error.argtypes, found.rondo_last_error.restype = [c_void_p], c_char_p
+    found.rondo_numpy_handler.argtypes, found.rondo_numpy_handler.restype = [], c_void_p
     version = c_int()
     found.rondo_version(version)
     if version.value != _version_of(VERSION):

@@ -55,11 +55,25 @@ def native():
     return module
 
 
+def lends_tensors():
+    """Whether peers are to read tensors on the CPU in place. By default not where there are GPUs: tensors that a
+    program has pinned for these must stay where they are when it forks."""
+    wanted = os.environ.get("RONDO_LEND_TENSORS", "")
+    if wanted not in ("", "0", "1"):
+        raise ValueError(f"RONDO_LEND_TENSORS is '{wanted}': it must be 0 or 1, or not set")
+    import torch
+    return wanted == "1" or not (wanted or torch.cuda.is_available())
+
+
 def create(options, _group_options=None):
     """A process group's backend; returns once all ranks have joined."""
-    return native().ProcessGroupRondo(store=options.store, rank=options.group_rank, size=options.group_size,
+    lends = lends_tensors()
+    made = native().ProcessGroupRondo(store=options.store, rank=options.group_rank, size=options.group_size,
                                       timeout=options.timeout, group=options.group_id,
                                       global_ranks=list(options.global_ranks_in_group))
+    if lends and made.shares_memory():
+        native().lend_tensors()
+    return made
 
 
 def register():
