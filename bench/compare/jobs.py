@@ -50,7 +50,7 @@ class Job:
     timeout: float  # seconds
 
     def driver_arguments(self):
-        """The arguments of the MPI and Gloo drivers."""
+        """The last arguments of a peer's driver."""
         words = self.sweep.collective, self.type, int(self.in_place), int(self.fresh), MAX_SECONDS, *self.steps
         return list(map(str, words))
 
