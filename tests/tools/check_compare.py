@@ -58,7 +58,8 @@ class Reports(fake_contestants.FakeCase):
         about = self.results()["about"]
         self.assertEqual(about["contestants"],
                          {"rondo": "rondo-perf 0.0", "openmpi": "Open MPI 9.1", "mpich": "MPICH 9.1"})
-        self.assertEqual(list(about["missing"]), ["openmpi-ucx", "ucc", *fake_contestants.PYPI, "gloo"])
+        self.assertEqual(list(about["missing"]),
+                         ["openmpi-ucx", "ucc", *fake_contestants.PYPI, "gloo", "deepspeed", "vllm"])
         self.assertIn("compare.py --ranks 2 ", about["command"])
         self.assertNotIn(self.folder, about["command"])
         for name in ("date", "host", "processor", "cores", "kernel", "governor", "load_before", "load_after",

