@@ -25,20 +25,6 @@ bool writes_to(const Shape& shape, const Schedule& schedule, const Step& write, 
   return false;
 }
 
-/// Whether the value that (lane, index) sends remains in place: no later Step of its lane and no Step of
-/// another lane overwrites it. Never in Scratch, which the next tile reuses.
-bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t index, bool in_place) {
-  const Step& step = schedule.lanes[lane].steps[index];
-  const Ref place = Program::value_place(step);
-  if (!step.has(kSend) || place.buffer == Buffer::None || place.buffer == Buffer::Scratch) return false;
-  for (size_t l = 0; l < schedule.lanes.size(); ++l) {
-    const auto& steps = schedule.lanes[l].steps;
-    for (size_t i = l == lane ? index + 1 : 0; i < steps.size(); ++i)
-      if (writes_to(shape, schedule, steps[i], place, step.count, in_place)) return false;
-  }
-  return true;
-}
-
 /// How many Steps read a chunk of the Output as it is before the call, which is an Input in place.
 int readers_of_input(const Shape& shape, const Schedule& schedule, const Step& write) {
   int readers = 0;
@@ -68,6 +54,30 @@ bool may_land_early(const Shape& shape, const Schedule& schedule, size_t lane, s
         return false;
   const int readers = in_place ? readers_of_input(shape, schedule, write) : 0;
   return readers == 0 || (readers == 1 && shape.kind == CollectiveKind::AllReduce);
+}
+
+/// Whether what (lane, index) sends has been read by the time that `write` changes it. A part of an
+/// all-reduce in place that leaves this rank once, to one peer, is in the sum that comes back there.
+bool is_read_before(const Shape& shape, const Schedule& schedule, const Step& sent, size_t lane,
+                    size_t index) {
+  return Program::value_place(sent).buffer == Buffer::Input &&
+         schedule.peer_sets[sent.send_set].size() == 1 && may_land_early(shape, schedule, lane, index, true);
+}
+
+/// Whether the value that (lane, index) sends remains in place until it has been read: no later Step of its
+/// lane and no Step of another lane overwrites it. Never in Scratch, which the next tile reuses.
+bool stays(const Shape& shape, const Schedule& schedule, size_t lane, size_t index, bool in_place) {
+  const Step& step = schedule.lanes[lane].steps[index];
+  const Ref place = Program::value_place(step);
+  if (!step.has(kSend) || place.buffer == Buffer::None || place.buffer == Buffer::Scratch) return false;
+  for (size_t l = 0; l < schedule.lanes.size(); ++l) {
+    const auto& steps = schedule.lanes[l].steps;
+    for (size_t i = l == lane ? index + 1 : 0; i < steps.size(); ++i)
+      if (writes_to(shape, schedule, steps[i], place, step.count, in_place) &&
+          !(in_place && is_read_before(shape, schedule, step, l, i)))
+        return false;
+  }
+  return true;
 }
 
 /// Whether `write` writes to the Output what no Step reads from there.

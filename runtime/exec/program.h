@@ -47,8 +47,8 @@ class Program {
   /// The smallest slot size of all connections; 0 if there are none.
   size_t slot_bytes() const;
 
-  /// Whether the memory that holds the value of a sending Step remains unchanged until the call ends, so that
-  /// a peer may read it there.
+  /// Whether the memory that holds the value of a sending Step remains unchanged until its peers have taken
+  /// the message, so that they may read it there.
   bool stable(size_t lane, size_t step, bool in_place) const {
     return (in_place ? stable_in_place_ : stable_)[lane][step];
   }

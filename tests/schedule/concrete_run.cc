@@ -18,8 +18,12 @@ namespace {
 using Number = std::array<uint64_t, 4>;
 using Value = std::vector<Number>;  // a chunk, each of its own length
 
+using Cell = std::tuple<size_t, Buffer, int, int>;  // rank, buffer, tile, chunk
+
 struct Message {
   std::vector<Value> chunks;
+  std::vector<Cell> places;   // of the chunks, if they are read where they lie
+  bool are_operands = false;  // which is in the Input
 };
 
 class ConcreteRun {
@@ -79,7 +83,6 @@ class ConcreteRun {
     int tile = 0;
     size_t step = 0;
   };
-  using Cell = std::tuple<size_t, Buffer, int, int>;  // rank, buffer, tile, chunk
 
   // Chunks
   // -------------------------------------------------------------------------------------------------------
@@ -202,7 +205,7 @@ class ConcreteRun {
     const Lane& own = ranks_[rank].lanes[lane];
     const Step& step = own.steps[at.step];
     if (!ready(rank, own.port, at, step) || broken_) return false;
-    run(rank, own.port, at, step);
+    run(rank, lane, at, step);
     if (++at.step == own.steps.size()) at = {at.tile + 1, 0};
     return true;
   }
@@ -244,7 +247,7 @@ class ConcreteRun {
         operand = load(rank, step, tile, i);
       } else if (const Message& message = queue(static_cast<size_t>(member), rank, port).front();
                  static_cast<size_t>(i) < message.chunks.size()) {
-        operand = message.chunks[static_cast<size_t>(i)];
+        operand = taken(message, static_cast<size_t>(i));
       }
       if (!operand) return std::nullopt;
       value = value ? combine(*value, *operand) : operand;
@@ -253,7 +256,14 @@ class ConcreteRun {
     return value;
   }
 
-  void run(size_t rank, uint16_t port, const Position& at, const Step& step) {
+  Value taken(const Message& message, size_t i) {
+    if (message.places.empty()) return message.chunks[i];
+    const Value& value = memory_[message.places[i]];
+    return message.are_operands ? scale(value) : value;
+  }
+
+  void run(size_t rank, size_t lane, const Position& at, const Step& step) {
+    const uint16_t port = ranks_[rank].lanes[lane].port;
     if (!step.has(kRecv) && !step.has(kCopy) && !step.has(kSend)) return;
     Message message;
     for (int i = 0; i < step.count; ++i) {
@@ -263,6 +273,10 @@ class ConcreteRun {
       if (step.has(kCopy) && !keep(rank, at.tile, step, i, *value)) return void(broken_ = true);
       message.chunks.push_back(std::move(*value));
     }
+    const Ref read_at = options_.read_at && step.has(kSend) ? options_.read_at(rank, lane, at.step) : Ref();
+    for (int i = 0; read_at.buffer != Buffer::None && i < step.count; ++i)
+      message.places.push_back(cell(rank, read_at.buffer, at.tile, read_at.chunk + i));
+    message.are_operands = read_at.buffer == Buffer::Input;
     for (const int member : peers(rank, step.recv_set)) {
       if (!is_peer(rank, member)) continue;
       const auto peer = static_cast<size_t>(member);

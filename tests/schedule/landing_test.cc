@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places that are named before the message is sent: whatever the order in which ranks go on, nothing lands on
-// what a rank still needs.
+// Messages that do not pass through slots: whatever the order in which ranks go on, nothing lands on what a
+// rank still needs, and nothing changes before it has been read.
 #include "catch.h"
 #include "concrete_run.h"
 #include "program.h"
@@ -39,6 +39,14 @@ bool only_copies(const Schedule& schedule, size_t lane, size_t index) {
          schedule.peer_sets[step.recv_set].size() == 1;
 }
 
+/// Where the value that a Step sends can be read. Not a scaled operand, which differs from what is there.
+Ref lies_at(const Shape& shape, const Step& step, bool in_place) {
+  const Ref place = Program::value_place(step);
+  const bool is_scaled_there =
+      in_place && reduces(shape.kind) && step.has(kCopy) && place.buffer == Buffer::Input;
+  return is_scaled_there || (step.has(kFinish) && !step.has(kCopy)) ? Ref() : place;
+}
+
 bool runs_right(const Shape& shape, const std::vector<Schedule>& ranks, bool in_place, uint64_t seed,
                 const ConcreteOptions::LandsEarly& lands_early) {
   return runs_right(shape, ranks,
@@ -68,6 +76,33 @@ TEST_CASE("what may land early may, for every algorithm, shape and order of even
           }
       }
   CHECK(early > 10'000);
+}
+
+TEST_CASE("what is read where it lies is what was sent, for every algorithm, shape and order of events") {
+  size_t in_input = 0;  // of an all-reduce in place
+  for (const Algorithm& algorithm : algorithms())
+    for (int nranks = 2; nranks <= 6; ++nranks)
+      for (const Shape& shape : supported_shapes(algorithm, nranks)) {
+        const auto ranks = build_all(algorithm, shape);
+        const auto programs = bind_all(shape, ranks);
+        for (const bool in_place : {false, true})
+          for (uint64_t seed = 1; seed <= 4; ++seed) {
+            const auto read_at = [&](size_t rank, size_t lane, size_t index) {
+              const Step& step = ranks[rank].lanes[lane].steps[index];
+              const Ref place = lies_at(shape, step, in_place);
+              if (!programs[rank].stable(lane, index, in_place)) return Ref();
+              in_input +=
+                  in_place && shape.kind == CollectiveKind::AllReduce && place.buffer == Buffer::Input;
+              return place;
+            };
+            INFO(name_of(algorithm) << ", " << to_string(shape) << (in_place ? ", in place" : "") << ", seed "
+                                    << seed);
+            const ConcreteOptions options{
+                .slots = 3, .in_place = in_place, .seed = test::test_seed(seed), .read_at = read_at};
+            if (!runs_right(shape, ranks, options)) FAIL("wrong");
+          }
+      }
+  CHECK(in_input > 1'000);
 }
 
 TEST_CASE("the blocks of an all-to-all in place may not") {
