@@ -81,9 +81,9 @@ HWY_INLINE void fold_floats(const ReduceArgs& args) {
 
 /// Scaling and division for Lanes that compute in vectors of T, whatever their memory layout. fold-inl.h
 /// finds them through Lanes.
-template <class T>
+template <class T, class Tag = hn::ScalableTag<T>>
 struct FloatMath {
-  using D = hn::ScalableTag<T>;
+  using D = Tag;
   using V = hn::Vec<D>;
   using Factor = V;
   using Divisor = V;
@@ -102,11 +102,14 @@ struct FloatMath {
 };
 
 /// float32 and float64, which need no conversion.
-template <class T>
-struct FloatLanes : FloatMath<T> {
-  using typename FloatMath<T>::D;
-  using typename FloatMath<T>::V;
+template <class T, class Tag = hn::ScalableTag<T>>
+struct FloatLanes : FloatMath<T, Tag> {
+  using typename FloatMath<T, Tag>::D;
+  using typename FloatMath<T, Tag>::V;
   using Accumulator = V;
+  static constexpr size_t kElementBytes = sizeof(T);
+  template <size_t kBytes>
+  using Short = FloatLanes<T, hn::FixedTag<T, kBytes / sizeof(T)>>;
 
   static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(T); }
   static HWY_INLINE V load(const uint8_t* p) { return hn::LoadU(D(), reinterpret_cast<const T*>(p)); }

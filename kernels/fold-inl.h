@@ -185,6 +185,25 @@ HWY_INLINE void fold_scrap(const Sources& sources, uint8_t* out, size_t bytes, c
   std::memcpy(out, room, bytes);
 }
 
+/// Whether there are Lanes of a given number of bytes, up to a step of these.
+template <class Lanes>
+concept HasShortSteps = requires {
+  typename Lanes::template Short<8>;
+};
+
+/// Folds data that is just so long in a register of that length: without a mask, whose loads may cross into
+/// the next cache line, and without padding.
+template <class Lanes, class Op, size_t kBytes, class Sources>
+HWY_INLINE bool fold_short(const Sources& sources, uint8_t* out, size_t bytes) {
+  if constexpr (kBytes < Lanes::kElementBytes || kBytes > HWY_MAX_BYTES)
+    return false;
+  else {
+    using Short = typename Lanes::template Short<kBytes>;
+    if (bytes == kBytes) Short::store(fold_step<Short, Op>(sources, 0, Plainly()), out);
+    return bytes == kBytes;
+  }
+}
+
 /// The last step ends at the end of the data and may overlap the one before it. Because `out` may be a
 /// source, it is computed before anything is stored, and it is stored last.
 template <class Lanes, class Op, class Sources, class Extra>
@@ -208,7 +227,15 @@ HWY_INLINE void fold_sources(const Sources& sources, uint8_t* out, size_t bytes,
 // Each loop is a separate function, not inlined: compilers take much longer on one function with many loops.
 template <class Lanes, class Op>
 HWY_NOINLINE void fold_two(const ReduceArgs& args) {
-  fold_sources<Lanes, Op>(TwoSources(args), static_cast<uint8_t*>(args.out), data_bytes(args), Plainly());
+  const TwoSources sources(args);
+  auto* const out = static_cast<uint8_t*>(args.out);
+  const size_t bytes = data_bytes(args);
+  if constexpr (HasShortSteps<Lanes>) {
+    if (fold_short<Lanes, Op, 4>(sources, out, bytes) || fold_short<Lanes, Op, 8>(sources, out, bytes) ||
+        fold_short<Lanes, Op, 16>(sources, out, bytes) || fold_short<Lanes, Op, 32>(sources, out, bytes))
+      return;
+  }
+  fold_sources<Lanes, Op>(sources, out, bytes, Plainly());
 }
 
 template <class Lanes, class Op>

@@ -30,11 +30,14 @@ HWY_INLINE V wrapping_product(V a, V b) {
   }
 }
 
-template <class T>
+template <class T, class Tag = hn::ScalableTag<T>>
 struct IntegerLanes {
-  using D = hn::ScalableTag<T>;
+  using D = Tag;
   using V = hn::Vec<D>;
   using Accumulator = V;
+  static constexpr size_t kElementBytes = sizeof(T);
+  template <size_t kBytes>
+  using Short = IntegerLanes<T, hn::FixedTag<T, kBytes / sizeof(T)>>;
   using Factor = V;
   struct Divisor {};  // unused: divide_integers() divides instead
 

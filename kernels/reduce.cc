@@ -23,13 +23,13 @@ void reduce_integers(const ReduceArgs& args) {
   if (args.divisor != 1) divide_integers(args);
 }
 
-void reduce_floats(const ReduceArgs& args) {
-  switch (args.type) {
-    case ElementType::Float16: return fold_float16(args);
-    case ElementType::BFloat16: return fold_bfloat16(args);
-    case ElementType::Float32: return fold_float32(args);
-    case ElementType::Float64: return fold_float64(args);
-    default: return fold_small_floats(args);
+ReduceKernel kernel_of_floats(ElementType type) {
+  switch (type) {
+    case ElementType::Float16: return fold_float16;
+    case ElementType::BFloat16: return fold_bfloat16;
+    case ElementType::Float32: return fold_float32;
+    case ElementType::Float64: return fold_float64;
+    default: return fold_small_floats;
   }
 }
 
@@ -38,7 +38,7 @@ void reduce_complex(const ReduceArgs& args) {
   ReduceArgs parts = args;
   parts.count = 2 * args.count;
   parts.type = args.type == ElementType::Complex64 ? ElementType::Float32 : ElementType::Float64;
-  reduce_floats(parts);
+  kernel_of_floats(parts.type)(parts);
 }
 
 // On booleans every operation is one of three.
@@ -63,19 +63,22 @@ void reduce_truth(const ReduceArgs& args) {
 
 }  // namespace
 
-void reduce(const ReduceArgs& args) {
-  if (args.count == 0) return;
-  if (is_plain_copy(args)) return plain_copy(args);
+ReduceKernel kernel_of(const ReduceArgs& args) {
+  if (args.count == 0) return [](const ReduceArgs&) {};
+  if (is_plain_copy(args)) return plain_copy;
   // Combinations that no collective uses have no kernel.
   const ElementClass kind = element_info(args.type).kind;
   const bool extended = args.scaled_source >= 0 || args.divisor != 1;
-  if (extended && (!is_sum(args.op) || kind == ElementClass::Boolean)) return reduce_reference(args);
+  if (extended && (!is_sum(args.op) || kind == ElementClass::Boolean)) return reduce_reference;
   switch (kind) {
-    case ElementClass::Integer: return reduce_integers(args);
-    case ElementClass::Float: return reduce_floats(args);
-    case ElementClass::Complex: return reduce_complex(args);
-    case ElementClass::Boolean: return reduce_truth(args);
+    case ElementClass::Integer: return reduce_integers;
+    case ElementClass::Float: return kernel_of_floats(args.type);
+    case ElementClass::Complex: return reduce_complex;
+    case ElementClass::Boolean: return reduce_truth;
   }
+  return reduce_reference;
 }
+
+void reduce(const ReduceArgs& args) { kernel_of(args)(args); }
 
 }  // namespace rondo

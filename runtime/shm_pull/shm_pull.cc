@@ -89,6 +89,7 @@ PullCall::PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size
     read.sources = sources.size() - read.first;
     if (planned.finish && averages) read.divisor = binding.nranks;
     read.is_copy = read.sources == 1 && read.scaled < 0 && read.divisor == 1;
+    find_kernel(read);
     reads.push_back(read);
   }
   const auto is_own = [&](const PullOperand& read) {
@@ -99,6 +100,19 @@ PullCall::PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size
   if (round + 1 == plan.all.size()) return;
   next = std::make_unique<PullCall>(plan, binding, rank, round + 1);
   next_posts = out_layout.piece(0, plan.all[round + 1].posted).offset;
+}
+
+void PullCall::find_kernel(PullOperand& read) const {
+  if (read.is_copy || read.bytes == 0 || op.function != nullptr) return;
+  const std::vector<const void*> unknown(read.sources);
+  read.whole = {.sources = unknown,
+                .count = read.bytes / type.bytes,
+                .type = type.element(),
+                .op = op.built_in,
+                .divisor = read.divisor,
+                .scaled_source = read.scaled,
+                .scalar = op.scalar};
+  read.kernel = kernel_of(read.whole);
 }
 
 void PullCall::use(const void* send, void* recv) {
@@ -259,6 +273,8 @@ void ShmPull::put(std::byte* to, size_t offset, size_t bytes) const {
   const void* from = call_->input + offset;
   if (call_->scales)
     fold(call_->type, call_->op, {.out = to, .operands = {&from, 1}, .bytes = bytes, .scaled = 0});
+  else if (bytes == sizeof(uint64_t))
+    std::memcpy(to, from, sizeof(uint64_t));  // two instructions
   else if (bytes != 0)
     std::memcpy(to, from, bytes);
 }
@@ -358,12 +374,14 @@ void ShmPull::fold_piece(const PullCall::PullOperand& read, size_t offset, size_
     if (out != operands_[0]) std::memcpy(out, operands_[0], bytes);
     return;
   }
-  fold(call_->type, call_->op,
-       {.out = out,
-        .operands = {operands_.data(), read.sources},
-        .bytes = bytes,
-        .scaled = read.scaled,
-        .divisor = read.divisor});
+  const std::span<const void* const> operands(operands_.data(), read.sources);
+  if (read.kernel == nullptr)
+    return fold(call_->type, call_->op, {.out = out, .operands = operands, .bytes = bytes});
+  ReduceArgs args = read.whole;
+  args.out = out;
+  args.sources = operands;
+  if (bytes != read.bytes) args.count = bytes / call_->type.bytes;
+  read.kernel(args);
 }
 
 void ShmPull::end_round() {

@@ -13,6 +13,7 @@
 #include "exec/call_args.h"
 #include "exec/task.h"
 #include "host_segment.h"
+#include "kernels/reduce.h"
 #include "mailbox_table.h"
 #include "schedule/pull_plan.h"
 
@@ -32,10 +33,14 @@ struct PullCall {
     size_t sources = 0;
     int scaled = -1;  // the source that a pre-multiplied sum scales
     int divisor = 1;
-    bool is_copy = false;  // of one source, unchanged
+    bool is_copy = false;           // of one source, unchanged
+    ReduceKernel kernel = nullptr;  // null: a copy, or by a user's function
+    ReduceArgs whole;               // for the kernel, but for pointers
   };
   /// The call must have a single tile, and an Input of at most MailboxTable::kMaxBytes.
   PullCall(const PullPlan& plan, const CallArgs& binding, int rank, size_t round = 0);
+  /// Finds the kernel for a read, if one is made by a kernel.
+  void find_kernel(PullOperand& read) const;
   /// Sets the next call's buffers.
   void use(const void* send, void* recv);
 
