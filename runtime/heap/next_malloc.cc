@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "words.h"
-
 namespace rondo::heap {
 namespace {
 
@@ -132,6 +130,9 @@ bool is_in_charge() {
   next_malloc();
   return charge;
 }
+
+/// It was preloaded for their sake.
+Importance importance_of_refusal() { return Importance::Warning; }
 
 bool is_of_buffer(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer) - reinterpret_cast<uintptr_t>(buffer) < kBufferBytes;

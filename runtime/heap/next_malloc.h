@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+#include "words.h"
+
 namespace rondo::heap {
 
 struct NextMalloc {
@@ -32,6 +34,9 @@ const NextMalloc& next_malloc();
 
 /// Whether the program's malloc() and free() are this library's, and not others that come before it.
 bool is_in_charge();
+
+/// How much the user needs to know that large blocks are those of the other allocator.
+Importance importance_of_refusal();
 
 /// Whether this memory is from the buffer, and never freed.
 bool is_of_buffer(const void* pointer);

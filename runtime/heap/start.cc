@@ -77,7 +77,7 @@ HeapState::Readiness start() {
   state.from.store(wanted_from());
   const char* const why_not = obstacle();
   if (why_not == nullptr) return HeapState::Readiness::On;
-  say(Importance::Warning, "large blocks are those of the usual malloc(): ", why_not);
+  say(importance_of_refusal(), "large blocks are those of the usual malloc(): ", why_not);
   return HeapState::Readiness::Off;
 }
 

@@ -31,6 +31,8 @@ const NextMalloc& next_malloc() {
 }
 
 bool is_in_charge() { return true; }
+/// Calls work as well, and only take longer.
+Importance importance_of_refusal() { return Importance::Info; }
 bool is_of_buffer(const void*) { return false; }
 size_t bytes_in_buffer(const void*) { return 0; }
 

@@ -864,7 +864,8 @@ RONDO_API rondo_status_t rondo_mem_free(void* ptr);
  * that ranks in other processes of the host read in place, like memory of rondo_mem_alloc(), while a fork
  * means what it does to memory of malloc(): parent and child have a copy each. Blocks that exist at a fork
  * are no longer read in place. Shorter blocks are malloc()'s own, as are all where the process may not have
- * such memory; a line in the log then says why. Any thread, at any time; rondo_last_error() does not change.
+ * such memory; a line in the log (RONDO_LOG=info) then says why. Any thread, at any time. It does not change
+ * rondo_last_error().
  * @param bytes size
  * @return a block for rondo_free(); NULL, with errno set, if there is no memory */
 RONDO_API void* rondo_malloc(size_t bytes);
