@@ -23,7 +23,7 @@ constexpr double kHopeless = 2;
 }  // namespace
 
 size_t TimedChoice::next(Ways allowed, bool is_timed) const {
-  if (in_row_ < kRow && is_in(sluggish_ & allowed, latest_)) return latest_;
+  if (in_row_ < row_ && is_in(sluggish_ & allowed, latest_)) return latest_;
   const size_t best = is_in(allowed, best_) ? best_ : cheapest(allowed);
   if (!is_timed) return best;
   for (size_t way = 0; way < kMaxWays; ++way)
@@ -38,7 +38,7 @@ bool TimedChoice::is_due(size_t way, size_t best) const {
   if (!own.is_known() && is_hopeless) return own.idle >= kTrialInterval;
   if (!own.is_known() || own.latest < kBetter * other.median) return own.idle >= kShortInterval;
   if (!other.is_known()) return false;
-  const double trial = is_in(sluggish_, way) ? kRow : 1;
+  const double trial = is_in(sluggish_, way) ? row_ : 1;
   const double extra = trial * (own.median / other.median - 1);
   const double interval = kTrialInterval * std::max({1.0, trial / 4, extra});
   return own.idle >= std::min(interval, trial * kLongestInterval);

@@ -17,9 +17,9 @@ class TimedChoice {
   using Ways = uint32_t;
 
   TimedChoice() = default;
-  /// `sluggish`: ways whose time depends on how the transfers before went, so that they are tried for some
-  /// transfers in a row, of which the last count.
-  explicit TimedChoice(Ways sluggish) : sluggish_(sluggish) {}
+  /// `sluggish`: ways whose time depends on how the transfers before went, so that they are tried for `row`
+  /// transfers, of which the last count; at least 3.
+  explicit TimedChoice(Ways sluggish, uint32_t row = 24) : sluggish_(sluggish), row_(row), in_row_(row) {}
 
   /// The way of the next transfer, one of `allowed`; unchanged until takes() or took(). Slower ways are
   /// retried so rarely that each costs about 1 %. `is_timed`: whether its time will be reported; no trial
@@ -35,9 +35,6 @@ class TimedChoice {
   void took(size_t way, size_t bytes, int64_t ns);
 
  private:
-  /// A sluggish way is taken this often in a row; those that are not counted here have taken way 0.
-  static constexpr uint32_t kRow = 24;
-
   /// Recent times of one way. The median counts, so that a preempted process does not distort it.
   struct RecentTimes {
     static constexpr size_t kTimes = 9;
@@ -57,10 +54,11 @@ class TimedChoice {
 
   std::array<RecentTimes, kMaxWays> ways_;
   Ways sluggish_ = 0;
+  uint32_t row_ = 1;
   size_t best_ = 0;
   size_t latest_ = 0;
   bool has_taken_ = false;
-  uint32_t in_row_ = kRow;  // the latest transfers that took the same way
+  uint32_t in_row_ = 1;  // the latest transfers that took the same way; those before have taken way 0
 };
 
 }  // namespace rondo

@@ -216,10 +216,12 @@ class PointToPoint {
   static void receive(RecvRequest& request, int source, const Header& header, const std::byte* data);
   /// How what is offered travels; the first in the list until more is known.
   enum OfferedWay : size_t { kBySlots, kFetched };
-  /// Slots that have been out of use are slow at first.
+  /// Slots that have been out of use are slow at first: for about 6 MiB, and the longer messages are, for the
+  /// fewer of them.
   static std::array<TimedChoice, 7> new_offers() {
+    constexpr uint32_t kRows[] = {24, 24, 12, 6, 3, 3, 3};
     std::array<TimedChoice, 7> offers;
-    offers.fill(TimedChoice(1U << kBySlots));
+    for (size_t i = 0; i < offers.size(); ++i) offers[i] = TimedChoice(1U << kBySlots, kRows[i]);
     return offers;
   }
   static TimedChoice& offers_like(Incoming& in, const RecvRequest& request);
