@@ -132,7 +132,7 @@ bool PointToPoint::fetch(int source, Incoming& in) {
                                             request->data + request->arrived, bytes)) {
     case ZeroCopy::Fetched::Done:
       request->arrived += bytes;
-      in.came += bytes;
+      in.came[kFetched] += bytes;
       if (request->arrived == request->bytes) say_taken(in);
       break;
     case ZeroCopy::Fetched::Refused:
@@ -157,20 +157,31 @@ TimedChoice& PointToPoint::offers_like(Incoming& in, const RecvRequest& request)
 /// Fetched, a message is copied once, here, while its sender waits; by slots twice, at both ends at once.
 /// What counts is the rate at which bytes came between the match of recent ones of about the same length and
 /// their end: those that take turns take longer, but so much more comes meanwhile.
-/// At first they are fetched, which touches no slot's pages, or, for longer, they are not where fetching is
-/// slow on this host.
-bool PointToPoint::chooses_to_fetch(Incoming& in, RecvRequest& request) {
-  constexpr uint64_t kFirstFetched = uint64_t{16} * 1024 * 1024;  // bytes
-  constexpr uint64_t kFirstBySlots = uint64_t{256} * 1024 * 1024;
-  TimedChoice& choice = offers_like(in, request);
+/// At first they are fetched, which touches no slot's pages, until slots can be tried for a tenth of the
+/// bytes; or they are not, where fetching is slow on this host.
+PointToPoint::OfferedWay PointToPoint::way_of_next(Incoming& in, const RecvRequest& request) {
+  constexpr uint64_t kTenth = 10;
+  constexpr uint64_t kFirstBySlots = uint64_t{256} * 1024 * 1024;  // bytes
   const ZeroCopy& zero_copy = *in.connection->zero_copy();
+  if (zero_copy.fetches_all()) return kFetched;
+  const TimedChoice& choice = offers_like(in, request);
   const bool is_quick = zero_copy.fetches_quickly();
-  OfferedWay way = zero_copy.fetches_all() || is_quick ? kFetched : kBySlots;
-  if (!zero_copy.fetches_all() && in.offered >= (is_quick ? kFirstFetched : kFirstBySlots))
-    way = static_cast<OfferedWay>(choice.next(1U << kFetched | 1U << kBySlots));
+  if (in.offered < (is_quick ? kTenth * choice.row() * request.bytes : kFirstBySlots))
+    return is_quick ? kFetched : kBySlots;
+  return static_cast<OfferedWay>(choice.next(1U << kFetched | 1U << kBySlots));
+}
+
+/// Messages that take turns go the same way, or it could not be told which of two is faster.
+bool PointToPoint::chooses_to_fetch(Incoming& in, RecvRequest& request) {
+  constexpr int kMaxTogether = 256;
+  const bool takes_turns = !in.fetching.empty() || !in.receiving.empty();
+  if (!takes_turns || ++in.together == kMaxTogether) {
+    in.way = way_of_next(in, request);
+    in.together = 0;
+  }
   in.offered += request.bytes;
-  choice.takes(way);
-  request.is_fetched = way == kFetched;
+  offers_like(in, request).takes(in.way);
+  request.is_fetched = in.way == kFetched;
   request.matched_ns = now_ns();
   request.came_before = in.came;
   return request.is_fetched;
@@ -183,10 +194,11 @@ void PointToPoint::all_arrived(Incoming& in, RecvRequest& request) {
   request.done = true;
   if (request.matched_ns == 0) return;
   const int64_t ns = now_ns() - request.matched_ns;
-  const uint64_t came = in.came - request.came_before;
-  if (!request.is_fetched) return offers_like(in, request).took(kBySlots, came, ns);
-  const bool is_quick = in.connection->zero_copy()->fetches_quickly();
-  offers_like(in, request).took(kFetched, came, is_quick ? ns : ns + ns / 2);
+  const auto [own, other] =
+      request.is_fetched ? std::pair(kFetched, kBySlots) : std::pair(kBySlots, kFetched);
+  if (in.came[other] != request.came_before[other]) return;
+  const bool is_weighed = request.is_fetched && !in.connection->zero_copy()->fetches_quickly();
+  offers_like(in, request).took(own, in.came[own] - request.came_before[own], is_weighed ? ns + ns / 2 : ns);
 }
 
 /// False while there is no room to tell the sender of the message that has been fetched.
@@ -263,7 +275,7 @@ bool PointToPoint::take_data(int source, Incoming& in, const Header& header, con
   if (!is_copied(in, arrival, request.data + request.arrived)) return false;
   if (!stayed_intact(source, in, arrival)) return true;
   request.arrived += arrival.bytes;
-  in.came += arrival.bytes;
+  in.came[kBySlots] += arrival.bytes;
   if (request.arrived < request.bytes) return true;
   all_arrived(in, request);
   in.receiving.erase(found);

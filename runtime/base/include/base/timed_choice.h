@@ -21,6 +21,7 @@ class TimedChoice {
   /// transfers, of which the last count; at least 3.
   explicit TimedChoice(Ways sluggish, uint32_t row = 24) : sluggish_(sluggish), row_(row), in_row_(row) {}
 
+  uint32_t row() const { return row_; }
   /// The way of the next transfer, one of `allowed`; unchanged until takes() or took(). Slower ways are
   /// retried so rarely that each costs about 1 %. `is_timed`: whether its time will be reported; no trial
   /// begins with one that is not.

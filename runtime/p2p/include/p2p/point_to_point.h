@@ -64,8 +64,8 @@ struct RecvRequest {
   uint64_t id = 0;
   uint64_t offer = 0;  // of its sender, from which the data may be fetched; 0: none
   bool is_fetched = false;
-  int64_t matched_ns = 0;    // when a message with an offer was; 0: it was refused
-  uint64_t came_before = 0;  // Incoming::came at that time
+  int64_t matched_ns = 0;                    // when a message with an offer was; 0: it was refused
+  std::array<uint64_t, 2> came_before = {};  // Incoming::came at that time
   size_t arrived = 0;
   bool done = false;
 };
@@ -149,7 +149,9 @@ class PointToPoint {
     std::list<std::shared_ptr<RecvRequest>> fetching;  // they are in no other list
     std::array<TimedChoice, 7> offers = new_offers();  // by length
     uint64_t offered = 0;                              // bytes of messages with an offer, so far
-    uint64_t came = 0;  // bytes of those and other long messages that have come
+    std::array<uint64_t, 2> came = {};  // bytes of those and other long messages, by way, that have come
+    size_t way = 0;                     // of the latest message with an offer
+    int together = 0;                   // the latest ones that go that way because they take turns
     // Of the arrival whose bytes are copied as they come:
     std::byte* place = nullptr;
     size_t copied = 0;
@@ -225,6 +227,7 @@ class PointToPoint {
     return offers;
   }
   static TimedChoice& offers_like(Incoming& in, const RecvRequest& request);
+  static OfferedWay way_of_next(Incoming& in, const RecvRequest& request);
   static bool chooses_to_fetch(Incoming& in, RecvRequest& request);
   static void all_arrived(Incoming& in, RecvRequest& request);
   void deliver(const std::shared_ptr<RecvRequest>& request, const Message& message, const std::byte* data);
