@@ -17,6 +17,8 @@ constexpr double kTrialInterval = 100;
 constexpr double kLongestInterval = 10'000;
 /// For a way with too few samples, or whose latest time was surprisingly short.
 constexpr uint32_t kShortInterval = 4;
+/// A caller may take a way for longer than it was told to, such as for all transfers that overlap.
+constexpr uint32_t kLongestRow = 64;
 /// Except if its time was this multiple of the best one's.
 constexpr double kHopeless = 2;
 
@@ -38,7 +40,7 @@ bool TimedChoice::is_due(size_t way, size_t best) const {
   if (!own.is_known() && is_hopeless) return own.idle >= kTrialInterval;
   if (!own.is_known() || own.latest < kBetter * other.median) return own.idle >= kShortInterval;
   if (!other.is_known()) return false;
-  const double trial = is_in(sluggish_, way) ? row_ : 1;
+  const double trial = std::max(is_in(sluggish_, way) ? row_ : 1, own.row);
   const double extra = trial * (own.median / other.median - 1);
   const double interval = kTrialInterval * std::max({1.0, trial / 4, extra});
   return own.idle >= std::min(interval, trial * kLongestInterval);
@@ -48,6 +50,7 @@ void TimedChoice::takes(size_t way) {
   has_taken_ = true;
   for (RecentTimes& each : ways_) ++each.idle;
   ways_[way].idle = 0;
+  if (way != latest_) ways_[latest_].row = std::min(in_row_, kLongestRow);
   in_row_ = way == latest_ ? in_row_ + 1 : 1;
   latest_ = way;
 }

@@ -173,7 +173,7 @@ PointToPoint::OfferedWay PointToPoint::way_of_next(Incoming& in, const RecvReque
 
 /// Messages that take turns go the same way, or it could not be told which of two is faster.
 bool PointToPoint::chooses_to_fetch(Incoming& in, RecvRequest& request) {
-  constexpr int kMaxTogether = 256;
+  constexpr int kMaxTogether = 64;
   const bool takes_turns = !in.fetching.empty() || !in.receiving.empty();
   if (!takes_turns || ++in.together == kMaxTogether) {
     in.way = way_of_next(in, request);

@@ -47,6 +47,7 @@ class TimedChoice {
     double latest = 0;
     double median = 0;
     uint32_t idle = 0;  // transfers since this way was last taken
+    uint32_t row = 0;   // how often it was taken then, without another in between
   };
 
   static bool is_in(Ways ways, size_t way) { return (ways >> way & 1) != 0; }
