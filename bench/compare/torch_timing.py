@@ -17,6 +17,7 @@ from datetime import timedelta
 os.environ["OMP_NUM_THREADS"] = "1"  # ranks share the cores
 os.environ["GLOO_SOCKET_IFNAME"] = "lo"
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # it would take rondo.py in this folder for the package
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
