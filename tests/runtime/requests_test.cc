@@ -191,7 +191,7 @@ TEST_CASE("a wait that times out does no harm; the message still arrives") {
 
 TEST_CASE("a wait ends after its timeout while other messages arrive without a pause") {
   expect_success(run_world({.nranks = 2, .transport = "shm"}, [](Rank& rank) {
-    constexpr size_t kMessages = 100;
+    constexpr size_t kMessages = 200;
     constexpr int kLate = 1;
     std::vector<std::byte> data(4'000'000);
     std::vector<Started> all;
