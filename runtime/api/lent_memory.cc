@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API's malloc(), whose large blocks ranks of the host read in place, and the same for NumPy.
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 
 #include "heap/blocks.h"
@@ -36,8 +38,14 @@ void* rondo_calloc(size_t count, size_t bytes) {
 
 void* rondo_aligned_alloc(size_t alignment, size_t bytes) {
   const bool is_power_of_2 = alignment != 0 && (alignment & (alignment - 1)) == 0;
-  return is_power_of_2 && is_own_heap_used() ? heap::make_aligned(alignment, bytes)
-                                             : std::aligned_alloc(alignment, bytes);
+  if (!is_power_of_2) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  // C requires a multiple of the alignment.
+  const size_t whole =
+      bytes <= SIZE_MAX - alignment ? (bytes + alignment - 1) / alignment * alignment : bytes;
+  return is_own_heap_used() ? heap::make_aligned(alignment, whole) : std::aligned_alloc(alignment, whole);
 }
 
 void* rondo_realloc(void* ptr, size_t bytes) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "sanitized.h"
 #include "xorshift.h"
 
 namespace rondo::test {
@@ -117,7 +118,16 @@ TEST_CASE("a block of malloc() may be resized and freed") {
   rondo_free(rondo_realloc(nullptr, kLarge));
 }
 
+TEST_CASE("alignments that are no power of two are refused") {
+  for (const size_t alignment : {0, 3, 24}) {
+    errno = 0;
+    REQUIRE(rondo_aligned_alloc(alignment, kLarge) == nullptr);
+    REQUIRE(errno == EINVAL);
+  }
+}
+
 TEST_CASE("what no memory holds is refused, and a block that was to grow remains") {
+  if (kSanitized) return;  // sanitizers end the program instead
   errno = 0;
   REQUIRE(rondo_malloc(SIZE_MAX / 2) == nullptr);
   REQUIRE(errno == ENOMEM);

@@ -876,10 +876,10 @@ RONDO_API void* rondo_malloc(size_t bytes);
  * @return as of rondo_malloc() */
 RONDO_API void* rondo_calloc(size_t count, size_t bytes);
 
-/** The same as aligned_alloc() does.
+/** The same as aligned_alloc() does, for any size.
  * @param alignment a power of two
  * @param bytes size
- * @return as of rondo_malloc() */
+ * @return as of rondo_malloc(); NULL, with errno EINVAL, for any other alignment */
 RONDO_API void* rondo_aligned_alloc(size_t alignment, size_t bytes);
 
 /** Makes a block longer or shorter, as realloc() does.
