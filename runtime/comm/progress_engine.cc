@@ -37,7 +37,8 @@ class MessagesAtOnce final : public Task {
       const Progress progress = engine_.try_now(receive, std::max<uint64_t>(receives_, 1));
       if (progress != Progress::Done) return progress;
       if (receives_ != 0) --receives_;
-      return receive.bytes >= kLong ? Progress::Moved : progress;
+      // Or two ranks that send to each other would do so one after the other.
+      return receive.bytes >= PointToPoint::kMinPlaced ? Progress::Moved : progress;
     });
     return received == Progress::Done ? sent : received;
   }
@@ -66,9 +67,6 @@ class MessagesAtOnce final : public Task {
   }
 
  private:
-  /// After a longer message sends have their turn, or two ranks that send to each other would do so one after
-  /// the other.
-  static constexpr size_t kLong = size_t{8} * 1024;
   /// Looks between which no CPU is compared: an answer soon costs nothing.
   static constexpr uint32_t kLooksPerCpu = 8;
 

@@ -53,10 +53,17 @@ bool runs_right(const Shape& shape, const std::vector<Schedule>& ranks, bool in_
                     {.slots = 3, .in_place = in_place, .seed = seed, .lands_early = lands_early});
 }
 
-}  // namespace
+struct Case {
+  const Shape& shape;
+  const std::vector<Schedule>& ranks;
+  const std::vector<Program>& programs;
+  bool in_place;
+  uint64_t seed;
+};
 
-TEST_CASE("what may land early may, for every algorithm, shape and order of events") {
-  size_t early = 0;
+/// Calls `is_right` with every algorithm and shape, in some orders of events.
+template <typename IsRight>
+void require_all(const IsRight& is_right) {
   for (const Algorithm& algorithm : algorithms())
     for (int nranks = 2; nranks <= 6; ++nranks)
       for (const Shape& shape : supported_shapes(algorithm, nranks)) {
@@ -64,44 +71,42 @@ TEST_CASE("what may land early may, for every algorithm, shape and order of even
         const auto programs = bind_all(shape, ranks);
         for (const bool in_place : {false, true})
           for (uint64_t seed = 1; seed <= 4; ++seed) {
-            const auto lands_early = [&](size_t rank, size_t lane, size_t step) {
-              const bool does =
-                  only_copies(ranks[rank], lane, step) && programs[rank].may_land_early(lane, step, in_place);
-              early += does;
-              return does;
-            };
             INFO(name_of(algorithm) << ", " << to_string(shape) << (in_place ? ", in place" : "") << ", seed "
                                     << seed);
-            if (!runs_right(shape, ranks, in_place, test::test_seed(seed), lands_early)) FAIL("wrong");
+            if (!is_right(Case{shape, ranks, programs, in_place, test::test_seed(seed)})) FAIL("wrong");
           }
       }
+}
+
+}  // namespace
+
+TEST_CASE("what may land early may, for every algorithm, shape and order of events") {
+  size_t early = 0;
+  require_all([&](const Case& one) {
+    const auto lands_early = [&](size_t rank, size_t lane, size_t step) {
+      const bool does = only_copies(one.ranks[rank], lane, step) &&
+                        one.programs[rank].may_land_early(lane, step, one.in_place);
+      early += does;
+      return does;
+    };
+    return runs_right(one.shape, one.ranks, one.in_place, one.seed, lands_early);
+  });
   CHECK(early > 10'000);
 }
 
 TEST_CASE("what is read where it lies is what was sent, for every algorithm, shape and order of events") {
   size_t in_input = 0;  // of an all-reduce in place
-  for (const Algorithm& algorithm : algorithms())
-    for (int nranks = 2; nranks <= 6; ++nranks)
-      for (const Shape& shape : supported_shapes(algorithm, nranks)) {
-        const auto ranks = build_all(algorithm, shape);
-        const auto programs = bind_all(shape, ranks);
-        for (const bool in_place : {false, true})
-          for (uint64_t seed = 1; seed <= 4; ++seed) {
-            const auto read_at = [&](size_t rank, size_t lane, size_t index) {
-              const Step& step = ranks[rank].lanes[lane].steps[index];
-              const Ref place = lies_at(shape, step, in_place);
-              if (!programs[rank].stable(lane, index, in_place)) return Ref();
-              in_input +=
-                  in_place && shape.kind == CollectiveKind::AllReduce && place.buffer == Buffer::Input;
-              return place;
-            };
-            INFO(name_of(algorithm) << ", " << to_string(shape) << (in_place ? ", in place" : "") << ", seed "
-                                    << seed);
-            const ConcreteOptions options{
-                .slots = 3, .in_place = in_place, .seed = test::test_seed(seed), .read_at = read_at};
-            if (!runs_right(shape, ranks, options)) FAIL("wrong");
-          }
-      }
+  require_all([&](const Case& one) {
+    const auto read_at = [&](size_t rank, size_t lane, size_t index) {
+      if (!one.programs[rank].stable(lane, index, one.in_place)) return Ref();
+      const Ref place = lies_at(one.shape, one.ranks[rank].lanes[lane].steps[index], one.in_place);
+      in_input +=
+          one.in_place && one.shape.kind == CollectiveKind::AllReduce && place.buffer == Buffer::Input;
+      return place;
+    };
+    return runs_right(one.shape, one.ranks,
+                      {.slots = 3, .in_place = one.in_place, .seed = one.seed, .read_at = read_at});
+  });
   CHECK(in_input > 1'000);
 }
 

@@ -33,11 +33,11 @@ struct ReduceArgs {
 /// neither scaled nor divided is copied bit for bit. Pointers may have any alignment.
 void reduce(const ReduceArgs& args);
 
+/// The same, one element at a time, written for readability: the oracle that tests compare reduce() against.
+void reduce_reference(const ReduceArgs& args);
+
 /// What carries out reduce(args), also if pointers differ, or the count does and is not 0.
 using ReduceKernel = void (*)(const ReduceArgs& args);
 ReduceKernel kernel_of(const ReduceArgs& args);
-
-/// The same, one element at a time, written for readability: the oracle that tests compare reduce() against.
-void reduce_reference(const ReduceArgs& args);
 
 }  // namespace rondo

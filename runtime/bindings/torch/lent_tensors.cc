@@ -10,8 +10,8 @@
 namespace rondo::torch_binding {
 namespace {
 
-/// As rondo_malloc() has it by default: only blocks of at least this size are read in place.
-constexpr size_t kFrom = size_t{256} << 10;
+/// The least that RONDO_HEAP_FROM can be: shorter blocks are never read in place.
+constexpr size_t kFrom = size_t{64} << 10;
 
 void dispose(void* block) {
   if (block == nullptr) return;
@@ -36,13 +36,10 @@ class LentTensorAllocator final : public c10::Allocator {
 
 }  // namespace
 
-bool lend_tensors() {
-  static const bool are_lent = [] {
-    if (c10::GetAllocator(c10::DeviceType::CPU) != c10::GetDefaultCPUAllocator()) return false;
-    c10::SetAllocator(c10::DeviceType::CPU, new LentTensorAllocator);
-    return true;
-  }();
-  return are_lent;
+void lend_tensors() {
+  static auto& allocator = *new LentTensorAllocator;  // outlives every tensor
+  if (c10::GetAllocator(c10::DeviceType::CPU) == c10::GetDefaultCPUAllocator())
+    c10::SetAllocator(c10::DeviceType::CPU, &allocator);
 }
 
 }  // namespace rondo::torch_binding

@@ -5,7 +5,7 @@
 namespace rondo::torch_binding {
 
 /// From now on torch allocates tensors on the CPU by rondo_malloc(), unless the program has an allocator of
-/// its own. Returns whether it does. Any thread.
-bool lend_tensors();
+/// its own. While no other thread allocates, as torch requires.
+void lend_tensors();
 
 }  // namespace rondo::torch_binding

@@ -75,6 +75,9 @@ class PointToPoint {
   /// `connect(source, destination)` returns the connection for messages from source to destination; one of
   /// the two is `self`. Null while it is being made: to be called again.
   using Connect = std::function<Result<Connection*>(int source, int destination)>;
+  /// Shorter data is always copied: a connection would copy it too, or gain nothing by placing it directly.
+  /// After a message of this length sends have their turn.
+  static constexpr size_t kMinPlaced = size_t{8} * 1024;
   PointToPoint(int self, int nranks, Connect connect);
   ~PointToPoint();
 
@@ -126,8 +129,6 @@ class PointToPoint {
 
  private:
   using Header = MessageHeader;
-  /// Shorter data is always copied: a connection would copy it too, or gain nothing by placing it directly.
-  static constexpr size_t kMinPlaced = size_t{8} * 1024;
   /// Shorter data is sent whole: each piece costs the transfer of a cache line.
   static constexpr size_t kMinGradual = size_t{16} * 1024;
   /// What is fetched before other messages have their turn.
