@@ -25,7 +25,7 @@ void before_fork() {
   if (state.own_private != 0) state.children.before_fork(any);
 }
 
-void after_fork_in_parent() {
+void end_fork() {
   state.is_forking.store(false);
   ::pthread_mutex_unlock(&state.mutex);
 }
@@ -40,8 +40,7 @@ void after_fork_in_child() {
   state.children.after_fork_in_child();
   state.own_private = 0;
   state.counts.kept_bytes = 0;
-  state.is_forking.store(false);
-  state.mutex = PTHREAD_MUTEX_INITIALIZER;
+  end_fork();
 }
 
 }  // namespace
@@ -50,8 +49,7 @@ void after_fork_in_child() {
 __attribute__((constructor)) bool watch_forks() {
   static constinit std::atomic<bool> is_due{true};
   static constinit bool is_watching = false;
-  if (is_due.exchange(false))
-    is_watching = ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+  if (is_due.exchange(false)) is_watching = ::pthread_atfork(before_fork, end_fork, after_fork_in_child) == 0;
   return is_watching;
 }
 
