@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rondo-ps and jobs, as tests start them; takes the first arguments of the test's program: RONDO-PS, RONDO-RUN and
 PS-JOB."""
+import contextlib
 import itertools
 import json
 import os
@@ -46,7 +47,8 @@ def session_of(pid):
 def kill_session(pid):
     for one in os.listdir("/proc"):
         if one.isdigit() and session_of(int(one)) == pid:
-            os.kill(int(one), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may just have ended
+                os.kill(int(one), signal.SIGKILL)
 
 
 def pretender(text):
