@@ -254,8 +254,8 @@ Status ConnectionTable::check_nothing_left() const {
     const int peer = dialler == self() ? acceptor : dialler;
     const bool only_sends = port == kMessagePort && dialler == self();  // what comes there are no messages
     if (connection == nullptr || only_sends) continue;
-    const auto left = connection->peek();
-    if (!left) continue;
+    const Arrival* const left = connection->peek();
+    if (left == nullptr) continue;
     if (port == kMessagePort) return never_received(peer);
     return never_called(peer, self(), *left->signature);
   }

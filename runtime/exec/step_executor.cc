@@ -139,8 +139,8 @@ StepExecutor::StepOutcome StepExecutor::gather_operands(size_t lane, const Step&
     }
     if (std::byte* place = place_of_arrival(step, lanes_[lane].tile, bytes))
       if (ZeroCopy* const zero_copy = connections[i]->zero_copy()) zero_copy->expect(place, bytes, message_);
-    const auto arrival = connections[i]->peek();
-    if (!arrival) return block_on(ranks[i], *connections[i], Connection::Awaiting::Arrival);
+    const Arrival* const arrival = connections[i]->peek();
+    if (arrival == nullptr) return block_on(ranks[i], *connections[i], Connection::Awaiting::Arrival);
     if (!check(*arrival, ranks[i], bytes)) return StepOutcome::Failed;
     operands_.push_back({ranks[i], connections[i], arrival->data, bytes});
   }
@@ -245,7 +245,7 @@ StepExecutor::StepOutcome StepExecutor::reserve_targets(size_t lane, const Step&
   const auto& ranks = program_.schedule().peer_sets[step.send_set];
   const auto& connections = program_.connections(lane, step.send_set);
   for (size_t i = 0; i < ranks.size(); ++i) {
-    std::byte* slot = connections[i]->acquire();
+    std::byte* slot = connections[i]->acquire(bytes);
     if (slot == nullptr) return block_on(ranks[i], *connections[i], Connection::Awaiting::Room);
     const bool posted = by_reference && is_posted(*connections[i], step, value, bytes);
     if (posted)

@@ -1,9 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace rondo {
+namespace {
+
+uint64_t load(const std::byte* from, size_t bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, from, bytes);
+  return word;
+}
+
+/// At most 8 bytes, and zeros.
+uint64_t load_up_to_8(const std::byte* from, size_t bytes) {
+  if (bytes == 8) return load(from, 8);
+  if (bytes >= 4) return load(from, 4) | load(from + bytes - 4, 4) << (8 * (bytes - 4));
+  uint64_t word = 0;
+  for (size_t i = 0; i < bytes; ++i) word |= uint64_t{std::to_integer<uint8_t>(from[i])} << (8 * i);
+  return word;
+}
+
+/// `first`, `second`: `plan`, and `sequence` and `type`.
+void write(Signature& to, uint64_t bytes, uint64_t first, uint64_t second, uint32_t type_bytes,
+           MessageHeader::MessageKind kind, int32_t tag) {
+  static_assert(std::endian::native == std::endian::little);
+  static_assert(offsetof(Signature, sequence) == 16 && offsetof(Signature, type) == 20 &&
+                offsetof(Signature, type_bytes) == 24 && offsetof(Signature, op) == 28 &&
+                offsetof(Signature, root) == 32 && offsetof(Signature, kind) == 36);
+  write_words(
+      to, {bytes, first, second, uint64_t{static_cast<uint32_t>(kind)} << 32 | type_bytes,
+           uint64_t{static_cast<uint8_t>(CollectiveKind::PointToPoint)} << 32 | static_cast<uint32_t>(tag)});
+}
+
+}  // namespace
 
 MessageHeader MessageHeader::of(const Signature& signature) {
   MessageHeader header{.kind = static_cast<MessageKind>(signature.op),
@@ -11,12 +43,10 @@ MessageHeader MessageHeader::of(const Signature& signature) {
                        .id = signature.plan,
                        .total_bytes = signature.count,
                        .type_bytes = signature.type_bytes};
-  if (header.kind == MessageKind::Request) header.offer = uint64_t{signature.sequence} << 32 | signature.type;
+  const auto words = std::bit_cast<SignatureWords>(signature);
+  if (header.kind == MessageKind::Request) header.offer = words[2];
   if (!header.is_brief()) return header;
-  std::byte* brief = header.data.data();
-  std::memcpy(brief, &signature.plan, sizeof signature.plan);
-  std::memcpy(brief += sizeof signature.plan, &signature.sequence, sizeof signature.sequence);
-  std::memcpy(brief += sizeof signature.sequence, &signature.type, sizeof signature.type);
+  header.data = std::bit_cast<Brief>(std::array{words[1], words[2]});
   header.id = 0;
   return header;
 }
@@ -29,30 +59,16 @@ MessageHeader MessageHeader::of(MessageKind kind, const SendRequest& request) {
           .type_bytes = request.type_bytes};
 }
 
-Signature MessageHeader::signature() const {
-  return {.count = total_bytes,
-          .plan = id,
-          .sequence = static_cast<uint32_t>(offer >> 32),
-          .type = static_cast<uint32_t>(offer),
-          .type_bytes = type_bytes,
-          .op = static_cast<uint32_t>(kind),
-          .root = tag,
-          .kind = CollectiveKind::PointToPoint};
+void MessageHeader::write_to(Signature& signature) const {
+  write(signature, total_bytes, id, offer, type_bytes, kind, tag);
 }
 
-Signature MessageHeader::brief(const SendRequest& request) {
-  Brief padded{};
-  if (request.bytes != 0) std::memcpy(padded.data(), request.data, request.bytes);
-  Signature signature{.count = request.bytes,
-                      .type_bytes = request.type_bytes,
-                      .op = static_cast<uint32_t>(MessageKind::Eager),
-                      .root = request.tag,
-                      .kind = CollectiveKind::PointToPoint};
-  const std::byte* from = padded.data();
-  std::memcpy(&signature.plan, from, sizeof signature.plan);
-  std::memcpy(&signature.sequence, from += sizeof signature.plan, sizeof signature.sequence);
-  std::memcpy(&signature.type, from += sizeof signature.sequence, sizeof signature.type);
-  return signature;
+void MessageHeader::write_brief(Signature& signature, const SendRequest& request) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  const size_t first = std::min(request.bytes, kWord);
+  write(signature, request.bytes, load_up_to_8(request.data, first),
+        load_up_to_8(request.data + first, request.bytes - first), request.type_bytes, MessageKind::Eager,
+        request.tag);
 }
 
 }  // namespace rondo

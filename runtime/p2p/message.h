@@ -30,9 +30,14 @@ struct MessageHeader {
   bool is_brief() const { return kind == MessageKind::Eager && is_brief(total_bytes); }
   static MessageHeader of(const Signature& signature);
   static MessageHeader of(MessageKind kind, const SendRequest& request);
-  Signature signature() const;
+  void write_to(Signature& signature) const;
+  Signature signature() const {
+    Signature signature;
+    write_to(signature);
+    return signature;
+  }
   /// The signature of a brief message.
-  static Signature brief(const SendRequest& request);
+  static void write_brief(Signature& signature, const SendRequest& request);
 };
 
 /// Arrived or announced, not yet received.

@@ -233,7 +233,7 @@ bool PointToPoint::progress_out(int peer, Outgoing& out) {
 bool PointToPoint::announce(Outgoing& out) {
   bool moved = false;
   while (!out.to_announce.empty()) {
-    std::byte* const slot = out.connection->acquire();
+    std::byte* const slot = acquire(out, *out.to_announce.front());
     if (slot == nullptr) break;
     const auto request = out.to_announce.front();
     out.to_announce.pop_front();
@@ -244,12 +244,21 @@ bool PointToPoint::announce(Outgoing& out) {
   return moved;
 }
 
+/// A slot to announce the message in, with its data if it is eager, which is decided here. Null: none is
+/// free.
+std::byte* PointToPoint::acquire(const Outgoing& out, SendRequest& request) {
+  request.eager = is_eager(request, *out.connection);
+  return out.connection->acquire(request.eager && !Header::is_brief(request.bytes) ? request.bytes : 0);
+}
+
 /// `slot`: the acquired one.
 void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request) {
-  request.eager = is_eager(request, *out.connection);
   request.sent = request.eager ? request.bytes : 0;
-  if (request.eager && Header::is_brief(request.bytes))
-    return out.connection->commit(0, Header::brief(request));
+  if (request.eager && Header::is_brief(request.bytes)) {
+    Signature signature;
+    Header::write_brief(signature, request);
+    return out.connection->commit(0, signature);
+  }
   Header header =
       Header::of(request.eager ? Header::MessageKind::Eager : Header::MessageKind::Request, request);
   if (!request.eager && request.ready >= request.bytes)
@@ -262,7 +271,7 @@ void PointToPoint::announce(Outgoing& out, std::byte* slot, SendRequest& request
 
 /// For a message of this length; null: it is sent whole.
 GradualSlots* PointToPoint::gradual_slots(const Connection& connection, size_t bytes) {
-  return bytes >= kMinGradual ? connection.gradual_slots() : nullptr;
+  return bytes >= GradualSlots::kLeast ? connection.gradual_slots() : nullptr;
 }
 
 bool PointToPoint::is_eager(const SendRequest& request, const Connection& connection) {
@@ -274,7 +283,7 @@ bool PointToPoint::take_grants(int peer, Outgoing& out) {
   const auto is_due = [](const auto& request) { return !request->eager && !request->granted; };
   bool moved = false;
   while (std::any_of(out.in_flight.begin(), out.in_flight.end(), is_due)) {
-    const auto arrival = out.connection->peek();
+    const Arrival* const arrival = out.connection->peek();
     if (!arrival) break;
     if (!take_grant(out, Header::of(*arrival->signature))) {
       failure_ = error(ErrorKind::MessageBroken, "rank {} granted a message that rank {} never announced",
@@ -310,7 +319,7 @@ bool PointToPoint::stream(Outgoing& out) {
     SendRequest& request = *out.in_flight.front();
     const size_t bytes = std::min(room, std::min(request.bytes, request.ready) - request.sent);
     if (request.granted && bytes != 0) {
-      std::byte* const slot = out.connection->acquire();
+      std::byte* const slot = out.connection->acquire(bytes);
       if (slot == nullptr) break;
       // In between both ends are busy anyway, with a slot each.
       const bool is_at_end = request.sent == 0 || request.sent + bytes == request.bytes;
@@ -332,7 +341,8 @@ bool PointToPoint::stream(Outgoing& out) {
 /// `data`.
 bool PointToPoint::put(Connection& connection, std::byte* slot, const Header& header, const std::byte* data,
                        size_t bytes, const SlotUse& use) {
-  const Signature signature = header.signature();
+  Signature signature;
+  header.write_to(signature);
   const bool could_post = use.may_post && bytes >= kMinPlaced;
   if (could_post && post(connection, data, bytes, signature)) return true;
   GradualSlots* const gradual = use.is_gradual ? gradual_slots(connection, bytes) : nullptr;

@@ -11,7 +11,7 @@
 namespace rondo {
 
 /// The oldest message, though some of its bytes may still be on their way.
-std::optional<Arrival> PointToPoint::peek_begun(Connection& connection) {
+const Arrival* PointToPoint::peek_begun(Connection& connection) {
   GradualSlots* const gradual = connection.gradual_slots();
   return gradual != nullptr ? gradual->peek_begun() : connection.peek();
 }
@@ -44,11 +44,11 @@ void PointToPoint::release(Incoming& in) {
 }
 
 /// Polls briefly for an arrival.
-std::optional<Arrival> PointToPoint::peek_patiently(Connection& connection) {
-  if (auto arrival = peek_begun(connection)) return arrival;
+const Arrival* PointToPoint::peek_patiently(Connection& connection) {
+  if (const Arrival* const arrival = peek_begun(connection)) return arrival;
   connection.flushed();  // credits must leave
   const WaitHints* const hints = connection.wait_hints();
-  if (hints == nullptr || !hints->poll_briefly()) return std::nullopt;
+  if (hints == nullptr || !hints->poll_briefly()) return nullptr;
   return peek_begun(connection);
 }
 
@@ -58,7 +58,7 @@ Progress PointToPoint::try_now(SendRequest& request) {
   if (request.id == 0) {
     const bool is_next = out->to_announce.empty() && out->in_flight.empty();
     if (!is_next || !is_eager(request, *out->connection)) return Progress::Failed;
-    std::byte* const slot = out->connection->acquire();
+    std::byte* const slot = acquire(*out, request);
     if (slot == nullptr) return Progress::Stuck;
     request.id = out->next_id++;
     announce(*out, slot, request);
@@ -74,8 +74,8 @@ Progress PointToPoint::try_now(RecvRequest& request, uint64_t receives) {
   const bool is_next = posted_.empty() && unexpected_.empty() && in.receiving.empty() && in.grants.empty();
   if (!is_next || request.capacity > in.connection->slot_bytes()) return Progress::Failed;
   if (request.capacity >= kMinPlaced) say_waiting(in, request, receives);
-  const auto arrival = peek_patiently(*in.connection);
-  if (!arrival) return Progress::Stuck;
+  const Arrival* const arrival = peek_patiently(*in.connection);
+  if (arrival == nullptr) return Progress::Stuck;
   const Header header = Header::of(*arrival->signature);
   if (header.kind != Header::MessageKind::Eager || !is_whole(header, *arrival) ||
       (request.tag != kAny && request.tag != header.tag) || !fits(request.peer, header, request))

@@ -108,7 +108,7 @@ bool PointToPoint::progress_in(int source, Incoming& in) {
 bool PointToPoint::send_grants(Incoming& in) {
   bool moved = false;
   while (!in.grants.empty()) {
-    std::byte* const slot = in.connection->acquire();
+    std::byte* const slot = in.connection->acquire(0);
     if (slot == nullptr) break;
     const uint64_t id = in.grants.front();
     const auto granted = std::find_if(in.receiving.begin(), in.receiving.end(),
@@ -203,7 +203,7 @@ void PointToPoint::all_arrived(Incoming& in, RecvRequest& request) {
 
 /// False while there is no room to tell the sender of the message that has been fetched.
 bool PointToPoint::say_taken(Incoming& in) {
-  std::byte* const slot = in.connection->acquire();
+  std::byte* const slot = in.connection->acquire(0);
   if (slot == nullptr) return false;
   RecvRequest& request = *in.fetching.front();
   put(*in.connection, slot, Header{.kind = Header::MessageKind::Taken, .id = request.id}, nullptr, 0, {});

@@ -92,7 +92,7 @@ TEST_CASE("an end whose peer has left says so once it has all messages, and take
                   "it is not flushed");
           ends.dialler.reset();
           for (uint64_t i = 0; i < 4; ++i) {
-            require(eventually([&] { return ends.acceptor->peek().has_value(); }), "no message");
+            require(eventually([&] { return ends.acceptor->peek() != nullptr; }), "no message");
             require(ends.acceptor->status().ok(), "an error before the last message is released");
             require(test::fault(*ends.acceptor->peek(), 500, 1, i).empty(), "a wrong message");
             ends.acceptor->release();
@@ -208,7 +208,7 @@ TEST_CASE("an end that is closed keeps its comms until the other is, and is left
           test::Process child([&] { require(plugin::count_draining() == 0, "the parent's"); });
           const std::string failure = child.wait().failure();
           require(failure.empty(), failure);
-          require(eventually([&] { return ends.acceptor->peek().has_value(); }), "no message");
+          require(eventually([&] { return ends.acceptor->peek() != nullptr; }), "no message");
           ends.acceptor.reset();
           require(eventually([] { return plugin::count_draining() == 0; }), "they do not close");
           require(test::send_one(*others.dialler, 500, 1, 0), "no slot");

@@ -15,10 +15,10 @@ class PostingConnection final : public Connection, public ZeroCopy, public WaitH
  public:
   PostingConnection() : Connection(65'536, {.zero_copy = this, .wait_hints = this}), slot_(65'536) {}
 
-  std::byte* acquire() override { return slot_.data(); }
+  std::byte* acquire(size_t /*bytes*/) override { return slot_.data(); }
   void commit(size_t /*bytes*/, const Signature& /*signature*/) override { ++committed; }
   bool flushed() override { return posted == 0; }
-  std::optional<Arrival> peek() override { return std::nullopt; }
+  const Arrival* peek() override { return nullptr; }
   void release() override {}
   Status status() const override { return {}; }
   Awaited awaited(Awaiting /*what*/) const override { return {}; }

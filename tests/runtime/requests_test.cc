@@ -49,12 +49,11 @@ int cpus_of_process() {
   return CPU_COUNT(&cpus);
 }
 
-TEST_CASE("as many messages are in flight as slots fit the budget, fewer if there are many ranks") {
-  const auto [nranks, fit] = GENERATE(table<int, int>({{2, 16}, {3, 16}, {17, 8}, {34, 4}}));
-  const int slots = nranks > cpus_of_process() ? 4 : fit;
-  INFO(nranks << " ranks, " << slots << " slots");
-  expect_success(run_world({.nranks = nranks, .transport = "shm"}, [slots](Rank& rank) {
-    const std::vector<std::byte> data(100, std::byte{7});
+/// Requires that `slots` messages to a rank that receives none are done, and no more.
+void expect_in_flight(int nranks, int slots, size_t bytes) {
+  INFO(nranks << " ranks, " << slots << " slots, " << bytes << " bytes");
+  expect_success(run_world({.nranks = nranks, .transport = "shm"}, [slots, bytes](Rank& rank) {
+    const std::vector<std::byte> data(bytes, std::byte{7});
     std::vector<Started> sent;
     if (rank.rank == 0) {
       for (int i = 0; i <= slots; ++i) sent.push_back(isend(rank, data, 1, 0));
@@ -70,6 +69,16 @@ TEST_CASE("as many messages are in flight as slots fit the budget, fewer if ther
       require(got == data, "wrong content");
     }
   }));
+}
+
+TEST_CASE("as many messages are in flight as slots fit the budget, fewer if there are many ranks") {
+  const auto [nranks, fit] = GENERATE(table<int, int>({{2, 16}, {3, 16}, {17, 8}, {34, 4}}));
+  expect_in_flight(nranks, nranks > cpus_of_process() ? 4 : fit, 9000);
+}
+
+TEST_CASE("64 short messages are in flight however few slots there are") {
+  const size_t bytes = GENERATE(size_t{0}, size_t{16}, size_t{100});
+  expect_in_flight(GENERATE(2, 5), 64, bytes);
 }
 
 TEST_CASE("every rank starts receives from and sends to all ranks, in any order, and waits in another") {

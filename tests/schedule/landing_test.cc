@@ -14,10 +14,10 @@ namespace {
 class NoConnection final : public Connection {
  public:
   NoConnection() : Connection(64) {}
-  std::byte* acquire() override { return nullptr; }
+  std::byte* acquire(size_t /*bytes*/) override { return nullptr; }
   void commit(size_t, const Signature&) override {}
   bool flushed() override { return true; }
-  std::optional<Arrival> peek() override { return std::nullopt; }
+  const Arrival* peek() override { return nullptr; }
   void release() override {}
   Status status() const override { return {}; }
   Awaited awaited(Awaiting) const override { return {}; }

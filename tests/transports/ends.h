@@ -71,7 +71,7 @@ inline std::string converse_together(const std::vector<Ends>& all, Conversation 
 inline bool arrives(Connection& sender, Connection& receiver) {
   return eventually([&] {
     sender.flushed();
-    return receiver.peek().has_value();
+    return receiver.peek() != nullptr;
   });
 }
 

@@ -25,14 +25,14 @@ TEST_CASE("a message is read while it is written") {
   std::byte* const slot = ends.dialler->acquire();
   REQUIRE(slot != nullptr);
   sender.begin(kBytes, signature_of(1, 0));
-  REQUIRE_FALSE(ends.acceptor->peek().has_value());
+  REQUIRE(ends.acceptor->peek() == nullptr);
   const auto begun = receiver.peek_begun();
-  REQUIRE(begun.has_value());
+  REQUIRE(begun != nullptr);
   REQUIRE(begun->bytes == kBytes);
   REQUIRE(receiver.bytes_there(0) == 0);
   fill(slot, kBytes, 1, 0);
   for (const size_t bytes : {size_t{1}, kBytes / 2, kBytes}) {
-    REQUIRE(ends.acceptor->peek().has_value() == false);
+    REQUIRE(ends.acceptor->peek() == nullptr);
     sender.grown(bytes);
     REQUIRE(receiver.bytes_there(bytes - 1) == bytes);
     REQUIRE(std::memcmp(begun->data, slot, bytes) == 0);
@@ -40,7 +40,7 @@ TEST_CASE("a message is read while it is written") {
   REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 0) == "");
   ends.acceptor->release();
   REQUIRE(send_one(*ends.dialler, kBytes, 1, 1));
-  REQUIRE(receiver.peek_begun().has_value());
+  REQUIRE(receiver.peek_begun() != nullptr);
   REQUIRE(receiver.bytes_there(kBytes - 1) == kBytes);
   REQUIRE(fault(*ends.acceptor->peek(), kBytes, 1, 1) == "");
 }
@@ -57,7 +57,7 @@ TEST_CASE("a sender learns that its peer waits for the next message, and for no 
   REQUIRE_FALSE(sender.is_peer_waiting());
   receiver.say_waiting(1);
   REQUIRE_FALSE(sender.is_peer_waiting());
-  REQUIRE(ends.acceptor->peek().has_value());
+  REQUIRE(ends.acceptor->peek() != nullptr);
   ends.acceptor->release();
   REQUIRE_FALSE(sender.is_peer_waiting());
   receiver.say_waiting(1);
@@ -72,7 +72,7 @@ TEST_CASE("a sender learns for how many messages its peer waits") {
   for (const bool waits : {true, true, false}) {
     REQUIRE(sender.is_peer_waiting() == waits);
     REQUIRE(send_one(*ends.dialler, kBytes, 1, 0));
-    REQUIRE(ends.acceptor->peek().has_value());
+    REQUIRE(ends.acceptor->peek() != nullptr);
     ends.acceptor->release();
   }
 }
@@ -150,16 +150,16 @@ TEST_CASE("shm: a message in a slot that is none is an error, and no progress go
   watched.ends.dialler->gradual_slots()->begin(kBytes, {});
   const AgreedParams params = agreed(long_slots());
   watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(1, 2 * kBytes);
-  REQUIRE(receiver.peek_begun().has_value());
+  REQUIRE(receiver.peek_begun() != nullptr);
   REQUIRE(receiver.bytes_there(0) == kBytes);
   watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(2, kBytes);
   REQUIRE(receiver.bytes_there(0) == 0);
-  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
+  REQUIRE(watched.ends.acceptor->peek() == nullptr);
   watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(1, kBytes);
   watched.ends.acceptor->release();
   REQUIRE(send_one(*watched.ends.dialler, 10, 1, 1));
   watched.segment.fifo(0, params).headers[1].note = shm::Note::in_slot(3, false);
-  REQUIRE_FALSE(watched.ends.acceptor->peek().has_value());
+  REQUIRE(watched.ends.acceptor->peek() == nullptr);
   const Status status = watched.ends.acceptor->status();
   REQUIRE(status.code() == Code::RemoteError);
   REQUIRE(status.message().find("message 2 is in slot 3 of 3") != std::string::npos);

@@ -11,7 +11,7 @@ class RefusedConnection final : public Connection {
  public:
   RefusedConnection(size_t slot_bytes, int calls) : Connection(slot_bytes), calls_(calls) {}
 
-  std::byte* acquire() override {
+  std::byte* acquire(size_t /*bytes*/) override {
     --calls_;
     return nullptr;
   }
@@ -20,9 +20,9 @@ class RefusedConnection final : public Connection {
     --calls_;
     return true;
   }
-  std::optional<Arrival> peek() override {
+  const Arrival* peek() override {
     --calls_;
-    return std::nullopt;
+    return nullptr;
   }
   void release() override {}
   Status status() const override { return is_refused() ? error(Code::Unsupported, "no path") : Status(); }

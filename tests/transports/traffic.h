@@ -58,7 +58,7 @@ class Talker {
   size_t length(uint64_t seed, uint64_t number) const;
   bool post(size_t bytes);
   void poison_posted();
-  std::optional<Arrival> peek();
+  const Arrival* peek();
   void expect();
   void expect_ahead();
   bool kept_off() const;
@@ -79,6 +79,7 @@ class Talker {
   std::unique_ptr<ExportedMemory> places_;  // destinations of all messages, poisoned once they are received
   uint64_t expected_ahead_ = 0;
   std::vector<std::byte> copied_;  // from an arrival whose bytes were still coming
+  Arrival copy_;
   std::string fault_;
 };
 

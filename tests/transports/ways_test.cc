@@ -238,7 +238,7 @@ class Sender {
 
   /// Returns the way of a message that took the given times. `could_post`: it would be read by the receiver.
   shm::Way send(size_t bytes, bool could_post, const std::array<uint32_t, 4>& times_ns) {
-    if (!picker_.is_regular()) part_ = picker_.pick((number_ - 1) % kSlots, number_ - 1).value();
+    part_ = picker_.pick(number_ - 1).value();
     shm::Way way = shm::Way::Read;
     const bool reads = could_post && ways_.reads(number_, bytes, picker_);
     if (!reads) {
@@ -246,7 +246,7 @@ class Sender {
       way = filling.streams ? shm::Way::Streaming : picker_.reused() ? shm::Way::Reusing : shm::Way::InTurn;
       if (filling.is_timed) ways_.filled(picker_.is_new() ? new_part_ns_ : 0, false);
     }
-    if (!picker_.is_regular()) picker_.use(part_, number_, bytes, (number_ - 1) % kSlots);
+    picker_.use(part_, number_, bytes);
     if (reads)
       ways_.sent_to_be_read(number_, bytes, picker_);
     else
@@ -259,7 +259,7 @@ class Sender {
 
  private:
   std::array<uint32_t, kSlots> times_{};
-  shm::SentWays ways_{times_.data(), kSlots};
+  shm::SentWays ways_{times_.data(), kSlots, kSlots};
   shm::SlotPicker picker_;
   int64_t new_part_ns_;
   uint64_t number_ = 1;
@@ -320,12 +320,11 @@ TEST_CASE("short messages at first use few parts if they are released, and other
   constexpr size_t kShort = 4096;
   shm::SlotPicker picker(16, false);
   for (uint64_t message = 1; message <= 40; ++message) {
-    const uint64_t own = (message - 1) % 16;
     const uint64_t released = message < 9 ? 0 : message - 1;
-    REQUIRE(picker.needs_releases(own, released) == (message >= 5 && message < 9));
-    const uint64_t part = picker.pick(own, released).value();
-    REQUIRE(part == (message < 9 ? message - 1 : own % 4));
-    picker.use(part, message, kShort, own);
+    REQUIRE(picker.needs_releases(released) == (message >= 5 && message < 9));
+    const uint64_t part = picker.pick(released).value();
+    REQUIRE(part == (message < 9 ? message - 1 : (message - 1) % 4));
+    picker.use(part, message, kShort);
   }
 }
 
@@ -333,18 +332,26 @@ TEST_CASE("a sender waits a while for one of few parts, and then takes another")
   shm::SlotPicker picker(16, false);
   std::set<uint64_t> used;
   for (uint64_t message = 1; message <= 5; ++message) {
-    const uint64_t own = message - 1;
-    std::optional<uint64_t> part = picker.pick(own, 0);
+    std::optional<uint64_t> part = picker.pick(0);
     int in_vain = 0;
-    for (; !part; part = picker.pick(own, 0)) REQUIRE(++in_vain < 100'000'000);
+    for (; !part; part = picker.pick(0)) REQUIRE(++in_vain < 100'000'000);
     REQUIRE((in_vain > 0) == (message == 5));
     REQUIRE(used.insert(*part).second);
-    picker.use(*part, message, kTransferBytes, own);
+    picker.use(*part, message, kTransferBytes);
   }
-  const std::optional<uint64_t> next = picker.pick(5, 0);  // the receiver has released nothing more
+  const std::optional<uint64_t> next = picker.pick(0);  // the receiver has released nothing more
   REQUIRE(next.has_value());
   REQUIRE_FALSE(used.contains(*next));
-  REQUIRE(picker.pick(5, 2) == 1);  // it has released two
+  REQUIRE(picker.pick(2) == 1);  // it has released two
+}
+
+TEST_CASE("there is no part while all are in use, however few messages are in flight") {
+  shm::SlotPicker picker(4, false);
+  for (uint64_t message = 1; message <= 4; ++message) picker.use(picker.pick(0).value(), message, 100);
+  REQUIRE_FALSE(picker.pick(0).has_value());
+  REQUIRE(picker.needs_releases(0));
+  picker.use(picker.pick(3).value(), 9, 100);  // others than these messages went elsewhere
+  REQUIRE(picker.pick(3).has_value());
 }
 
 TEST_CASE("what a message took before its receiver began counts for no later one") {

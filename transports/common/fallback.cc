@@ -19,7 +19,7 @@ bool FallbackConnection::replaced() {
 /// Whether the second transport has sent what the first had not brought to the peer.
 bool FallbackConnection::sent_again() {
   for (auto message = first_->unsent(again_); message; message = first_->unsent(again_)) {
-    std::byte* const slot = second_->acquire();
+    std::byte* const slot = second_->acquire(message->bytes);
     if (slot == nullptr) return false;
     if (message->bytes != 0) std::memcpy(slot, message->data, message->bytes);
     second_->commit(message->bytes, *message->signature);
@@ -28,10 +28,10 @@ bool FallbackConnection::sent_again() {
   return true;
 }
 
-std::byte* FallbackConnection::acquire() {
+std::byte* FallbackConnection::acquire(size_t bytes) {
   if (acquired_ == nullptr && second_ == nullptr) acquired_ = first_->acquire();
   if (acquired_ != nullptr || !replaced()) return acquired_;
-  return sent_again() ? second_->acquire() : nullptr;
+  return sent_again() ? second_->acquire(bytes) : nullptr;
 }
 
 void FallbackConnection::commit(size_t bytes, const Signature& signature) {
@@ -45,9 +45,9 @@ bool FallbackConnection::flushed() {
   return replaced() && sent_again() && second_->flushed();
 }
 
-std::optional<Arrival> FallbackConnection::peek() {
+const Arrival* FallbackConnection::peek() {
   reading_ = first_.get();
-  if (auto arrival = first_->peek(); arrival || !replaced()) return arrival;
+  if (const Arrival* const arrival = first_->peek(); arrival != nullptr || !replaced()) return arrival;
   sent_again();
   reading_ = second_.get();
   return second_->peek();
@@ -93,7 +93,7 @@ std::optional<size_t> FallbackConnection::held() const {
 
 /// What the first has received comes before.
 void FallbackConnection::expect(std::byte* place, size_t bytes, const Signature& signature) {
-  if (second_ != nullptr && first_->peek()) return;
+  if (second_ != nullptr && first_->peek() != nullptr) return;
   if (used().zero_copy() != nullptr) used().zero_copy()->expect(place, bytes, signature);
 }
 

@@ -48,19 +48,16 @@ void FifoReceiver::take() {
   }
   note_ = header.note;
   signature_ = header.signature;
-  foresee(bytes);
-  const std::byte* data =
-      fifo_.memory != nullptr ? fifo_.slot(index_, bytes) : reinterpret_cast<const std::byte*>(note_);
-  arrival_ = Arrival{data, bytes, &signature_};
-}
-
-/// Starts to fetch what the sender may have written by now, or is about to write.
-void FifoReceiver::foresee(size_t bytes) {
   const uint64_t next = index_ + 1 == fifo_.slots ? 0 : index_ + 1;
   __builtin_prefetch(&fifo_.headers[next]);
-  foreseen_bytes_ = fifo_.memory != nullptr && bytes <= kForeseenBytes ? bytes : 0;
-  const std::byte* const data = fifo_.memory != nullptr ? fifo_.slot(next, ~uint64_t{0}) : nullptr;
-  for (size_t line = 0; line < foreseen_bytes_; line += kLineBytes) __builtin_prefetch(data + line);
+  foreseen_bytes_ = 0;
+  const std::byte* data = reinterpret_cast<const std::byte*>(note_);
+  if (fifo_.memory != nullptr) {
+    data = fifo_.slot(index_, bytes);
+    foresee(fifo_.slot(next, ~uint64_t{0}), bytes);
+  }
+  arrival_ = Arrival{data, bytes, &signature_};
+  is_taken_ = true;
 }
 
 void FifoReceiver::return_all_but(uint64_t latest) {
@@ -72,9 +69,8 @@ void FifoReceiver::return_all_but(uint64_t latest) {
 }
 
 Awaited FifoReceiver::awaited() const {
-  if (fifo_.slots == 0 || arrival_) return {};
-  SlotHeader& header = fifo_.headers[index_];
-  return AwaitedCounter{&header.ready, ready_before(), &header.asleep};
+  if (fifo_.slots == 0 || is_taken_) return {};
+  return AwaitedCounter{&fifo_.headers[index_].ready, ready_before(), &fifo_.released->receiver_asleep};
 }
 
 /// Value of `ready` in the next message's slot until that message arrives.

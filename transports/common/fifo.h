@@ -6,8 +6,8 @@
 
 #include <atomic>
 #include <cassert>
-#include <optional>
 
+#include "base/cache_line.h"
 #include "base/park.h"
 #include "base/status.h"
 #include "schedule/fifo_layout.h"
@@ -35,12 +35,12 @@ class FifoSender {
     SlotHeader& header = fifo_.headers[index_];
     header.bytes = static_cast<uint32_t>(bytes);
     header.note = note;
-    header.signature = signature;
+    copy_words(header.signature, signature);
     ++sent_;
     // Pairs with the acquire load in FifoReceiver::peek(): publishes the header and the bytes with the
     // number.
     std::atomic_ref(header.ready).store(sent_, std::memory_order_release);
-    wake(header.asleep);
+    wake(fifo_.released->receiver_asleep);
     if (++index_ == fifo_.slots) index_ = 0;
   }
 
@@ -88,23 +88,31 @@ class FifoReceiver {
   explicit FifoReceiver(const FifoLayout& fifo) : fifo_(fifo) {}
 
   /// The oldest message that has arrived, if any; also empty if its header is invalid: see check().
-  const std::optional<Arrival>& peek() {
+  const Arrival* peek() {
     // Pairs with the release store in FifoSender::publish().
-    if (!arrival_ && ready(std::memory_order_acquire) == received_ + 1) take();
-    return arrival_;
+    if (!is_taken_ && ready(std::memory_order_acquire) == received_ + 1) take();
+    return is_taken_ ? &arrival_ : nullptr;
   }
   /// Polls briefly; true if the next message has arrived.
   bool poll_briefly() const {
     // Relaxed: peek() loads it again, with acquire.
-    const std::byte* const data = foreseen_bytes_ != 0 ? fifo_.slot(index_, ~uint64_t{0}) : nullptr;
     size_t line = 0;
     for (int look = 0; look < kBriefPolls; ++look) {
       if (ready(std::memory_order_relaxed) == received_ + 1) return true;
       if (foreseen_bytes_ == 0) continue;
-      __builtin_prefetch(data + line);
+      __builtin_prefetch(foreseen_ + line);
       if ((line += kLineBytes) >= foreseen_bytes_) line = 0;
     }
     return false;
+  }
+  /// Whether peek() has taken the oldest message.
+  bool has_taken() const { return is_taken_; }
+  /// The next message's bytes will probably be here, if it is as long as the latest: starts to fetch what the
+  /// sender may have written by now, or is about to write.
+  void foresee(const std::byte* data, size_t bytes) {
+    foreseen_ = data;
+    foreseen_bytes_ = bytes <= kForeseenBytes ? bytes : 0;
+    for (size_t line = 0; line < foreseen_bytes_; line += kLineBytes) __builtin_prefetch(data + line);
   }
   /// The current arrival's note, and its number, from 1.
   uint64_t note() const { return note_; }
@@ -118,8 +126,8 @@ class FifoReceiver {
   }
   /// Goes on to the next arrival, before the slot of this one is returned.
   void keep() {
-    assert(arrival_);
-    arrival_.reset();
+    assert(is_taken_);
+    is_taken_ = false;
     ++received_;
     if (++index_ == fifo_.slots) index_ = 0;
   }
@@ -152,7 +160,6 @@ class FifoReceiver {
 
  private:
   static constexpr int kBriefPolls = 64;  // polls
-  static constexpr size_t kLineBytes = 64;
   static constexpr size_t kForeseenBytes = 512;
 
   /// The next slot's `ready`; 0, which no message has, if there are no slots.
@@ -160,7 +167,6 @@ class FifoReceiver {
     return fifo_.slots == 0 ? 0 : std::atomic_ref(fifo_.headers[index_].ready).load(order);
   }
   void take();
-  void foresee(size_t bytes);
   uint64_t ready_before() const;
 
   FifoLayout fifo_;
@@ -168,12 +174,14 @@ class FifoReceiver {
   uint64_t returned_ = 0;  // of which slots have been returned
   uint64_t index_ = 0;     // received_ % slots
   uint64_t note_ = 0;
-  size_t foreseen_bytes_ = 0;  // of the next message, if it is as long as the latest
-  uint32_t cpu_ = 0;           // as the sender was told
-  uint64_t said_waiting_ = 0;  // the last message that the sender was told of
+  const std::byte* foreseen_ = nullptr;  // the next message's bytes,
+  size_t foreseen_bytes_ = 0;            // and how many, if it is as long as the latest
+  uint32_t cpu_ = 0;                     // as the sender was told
+  uint64_t said_waiting_ = 0;            // the last message that the sender was told of
   // Copied from the header when it was checked, so the sender can no longer change it.
   Signature signature_;
-  std::optional<Arrival> arrival_;
+  Arrival arrival_;
+  bool is_taken_ = false;
   Status failure_;
 };
 

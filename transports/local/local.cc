@@ -29,13 +29,13 @@ class LocalConnection final : public Connection, public ZeroCopy, public WaitHin
     cancel();
   }
 
-  std::byte* acquire() override { return sender_.has_room() ? slot() : nullptr; }
+  std::byte* acquire(size_t /*bytes*/) override { return sender_.has_room() ? slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { publish(slot(), bytes, signature); }
   bool flushed() override {
     if (sender_.sent() == 0) return true;
     return pair_->both_here() && sender_.returned(posted_);
   }
-  std::optional<Arrival> peek() override;
+  const Arrival* peek() override;
   void release() override {
     receiver_.release();
     reading_.end_reading();
@@ -107,11 +107,11 @@ std::byte* LocalConnection::slot() {
   return memory_ + sender_.index() * stride;
 }
 
-std::optional<Arrival> LocalConnection::peek() {
-  const auto& arrival = receiver_.peek();
-  if (!arrival || reading_.begin_reading()) return arrival;
+const Arrival* LocalConnection::peek() {
+  const Arrival* const arrival = receiver_.peek();
+  if (arrival == nullptr || reading_.begin_reading()) return arrival;
   cancelled_ = true;
-  return std::nullopt;
+  return nullptr;
 }
 
 Result<std::unique_ptr<Connection>> local_connect(std::unique_ptr<Link> link,

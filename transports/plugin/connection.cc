@@ -71,7 +71,7 @@ bool PluginConnection::advance() {
   return true;
 }
 
-std::byte* PluginConnection::acquire() {
+std::byte* PluginConnection::acquire(size_t /*bytes*/) {
   if (!connected()) return nullptr;
   std::byte* slot = state_->sender->acquire();
   if (slot == nullptr) {
@@ -87,9 +87,9 @@ bool PluginConnection::flushed() {
   return state_->sender->flushed();
 }
 
-std::optional<Arrival> PluginConnection::peek() {
-  if (!connected()) return std::nullopt;
-  if (const auto& arrival = state_->receiver->peek()) return arrival;
+const Arrival* PluginConnection::peek() {
+  if (!connected()) return nullptr;
+  if (const Arrival* const arrival = state_->receiver->peek()) return arrival;
   state_->poll();
   return state_->receiver->peek();
 }

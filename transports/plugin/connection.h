@@ -19,10 +19,10 @@ class PluginConnection final : public Connection {
   /// Starts connecting.
   Status begin(std::unique_ptr<Link> link);
 
-  std::byte* acquire() override;
+  std::byte* acquire(size_t bytes) override;
   void commit(size_t bytes, const Signature& signature) override { state_->sender->commit(bytes, signature); }
   bool flushed() override;
-  std::optional<Arrival> peek() override;
+  const Arrival* peek() override;
   void release() override { state_->receiver->release(); }
   Status status() const override;
   bool has_left() const override { return state_->has_left; }

@@ -18,9 +18,9 @@ class PluginReceiver {
       : slots_(std::move(slots)), count_(slots_->terms().params.slots), requests_(count_) {}
 
   /// The oldest message that has arrived, if any.
-  const std::optional<Arrival>& peek() {
+  const Arrival* peek() {
     if (!arrival_ && has_arrived()) take_arrival();
-    return arrival_;
+    return arrival_ ? &*arrival_ : nullptr;
   }
   void release();
   /// Takes in what has arrived, and posts free slots.

@@ -92,8 +92,8 @@ struct Relay::Ends {
       failure = copied_it;
   }
   bool send() {
-    const auto& message = from_gpu.peek();
-    if (!message || !(posted(*message) || was_copied(*message))) return false;
+    const Arrival* const message = from_gpu.peek();
+    if (message == nullptr || !(posted(*message) || was_copied(*message))) return false;
     from_gpu.keep();
     return true;
   }
@@ -107,7 +107,7 @@ struct Relay::Ends {
     return true;
   }
   bool was_copied(const Arrival& message) {
-    std::byte* slot = connection.acquire();
+    std::byte* slot = connection.acquire(message.bytes);
     if (slot == nullptr) return false;
     copy(slot, message.data, message.bytes);
     if (!failure.ok()) return false;
@@ -134,8 +134,8 @@ struct Relay::Ends {
   bool receive() {
     if (!to_gpu.has_room()) return false;
     if (names_places && are_long) expect_ahead();
-    const auto message = connection.peek();
-    if (!message) return false;
+    const Arrival* const message = connection.peek();
+    if (message == nullptr) return false;
     are_long = message->bytes >= kLong || (gpu != nullptr && are_long);
     std::byte* const slot = to_gpu.slot(message->bytes);
     if (message->data != slot) copy(slot, message->data, message->bytes);
@@ -183,7 +183,7 @@ bool Relay::pump() {
 bool Relay::flushed() {
   const bool is_flushed = ends_->connection.flushed();
   ends_->return_slots(is_flushed);
-  return !ends_->from_gpu.peek() && is_flushed;
+  return ends_->from_gpu.peek() == nullptr && is_flushed;
 }
 
 Status Relay::status() const {

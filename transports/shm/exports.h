@@ -51,9 +51,15 @@ class Note {
   static constexpr uint64_t kNone = 0;
   /// In this part of the slots' memory, or on their way there (gradual): see SlotProgress.
   static constexpr uint64_t in_slot(uint64_t part, bool gradual) { return part << 1 | (gradual ? 1 : 0); }
-  static constexpr bool is_in_slot(uint64_t note) { return note < kOffsets; }
+  static constexpr bool is_in_slot(uint64_t note) { return note < kRing; }
   static constexpr uint64_t part(uint64_t note) { return note >> 1; }
   static constexpr bool is_gradual(uint64_t note) { return is_in_slot(note) && (note & 1) != 0; }
+  /// From this byte of the ShortRing on.
+  static constexpr uint64_t in_ring(size_t begin) { return kRing | begin; }
+  static constexpr bool is_in_ring(uint64_t note) { return note >= kRing && note < kOffsets; }
+  static constexpr size_t ring_begin(uint64_t note) { return note & ~kRing; }
+  /// In memory of the sender's, as what follows.
+  static constexpr bool is_posted(uint64_t note) { return note >= kOffsets; }
   static uint64_t of_export(uint32_t export_id, uint64_t offset) { return export_id * kOffsets + offset; }
   static uint64_t of_address(const std::byte* data) { return kAddress | reinterpret_cast<uint64_t>(data); }
 
@@ -66,6 +72,7 @@ class Note {
   static constexpr uint32_t kExports = uint32_t{1} << 23;
 
  private:
+  static constexpr uint64_t kRing = kOffsets / 2;
   static constexpr uint64_t kAddress = uint64_t{1} << 63;
 };
 

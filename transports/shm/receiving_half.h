@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "common/aligned_bytes.h"
 #include "common/cancel_guard.h"
@@ -27,12 +26,19 @@ class ReceivingHalf {
   void hear(const Fd& socket) {
     if (mapped_.has_news()) hear_news(socket);
   }
-  std::optional<Arrival> peek();
+  const Arrival* peek();
   void release() {
     taken_time_.end(receiver_.index());
-    receiver_.release();
+    const bool is_short = Note::is_in_ring(receiver_.note());
+    receiver_.keep();
+    if (!is_short || receiver_.kept() == kReturned) return_credits();
     expected_.place = nullptr;
     stop_reading();
+  }
+  /// Those of short messages, of which there are many, are returned together: the sender may be polling for
+  /// them.
+  void return_credits() {
+    if (receiver_.kept() != 0) receiver_.return_all_but(0);
   }
   Status check() const;
   FifoReceiver& fifo() { return receiver_; }
@@ -51,7 +57,7 @@ class ReceivingHalf {
   }
 
   // GradualSlots:
-  std::optional<Arrival> peek_begun();
+  const Arrival* peek_begun();
   size_t bytes_there(size_t seen);
 
   // WaitHints:
@@ -59,12 +65,16 @@ class ReceivingHalf {
 
  private:
   void hear_news(const Fd& socket);
-  bool map_slot(const Arrival& arrival);
+  const std::byte* find(const Arrival& oldest, bool is_new);
+  void map_slot(const Arrival& arrival);
   Result<const std::byte*> find_mapped(const Arrival& arrival);
   Result<const std::byte*> read_mapped(const Arrival& arrival);
   Status no_part(uint64_t part) const;
+  const std::byte* find_in_ring(size_t begin, size_t bytes, bool is_new);
   /// Of the current arrival, which is being written to its slot.
   size_t written() const;
+
+  static constexpr uint64_t kReturned = 8;  // credits of short messages
 
   struct PlacedReceive {
     std::byte* place = nullptr;
@@ -72,14 +82,17 @@ class ReceivingHalf {
     Signature signature;
   };
 
-  FifoLayout fifo_;
+  SlotParts slots_;
+  const std::byte* short_ring_ = nullptr;
   FifoReceiver receiver_;
+  Arrival arrival_;  // the current one
   MappingCache mapped_;
-  SlotProgress* progress_ = nullptr;  // by slot
+  SlotProgress* progress_ = nullptr;  // by header
   TakenTime taken_time_;
   CancelGuard reading_;
   const std::byte* mapped_slot_ = nullptr;  // bytes of the current arrival, if it was posted
   PlacedReceive expected_;
+  size_t slot_bytes_ = 0;
   AlignedBytes brought_;  // slot-sized: a message that was read without a matching expect()
   uint64_t unread_ = 0;   // number of the message that the peer is asked to copy into its slot
   Status failure_;

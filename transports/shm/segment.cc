@@ -6,6 +6,8 @@
 #include <atomic>
 #include <utility>
 
+#include "shm/short_ring.h"
+
 namespace rondo::shm {
 namespace {
 
@@ -23,17 +25,19 @@ struct FifoOffsets {
         cancel_words(sizeof(ReleasedCounter)),
         exports(cancel_words + sizeof(CancelWords)),
         headers(exports + sizeof(ExportWords)),
-        progress(headers + params.slots * sizeof(SlotHeader)),
-        times(progress + params.slots * sizeof(SlotProgress) + kApart),
-        memory(whole_pages(times + params.slots * sizeof(uint32_t))),
-        end(memory + params.slots * stride) {}
+        progress(headers + Segment::messages(params) * sizeof(SlotHeader)),
+        times(progress + Segment::messages(params) * sizeof(SlotProgress) + kApart),
+        short_ring(whole_pages(times + Segment::messages(params) * sizeof(uint32_t))),
+        slots(short_ring + whole_pages(ShortRing::kBytes)),
+        end(slots + params.slots * stride) {}
   size_t stride;
   size_t cancel_words;
   size_t exports;
   size_t headers;
   size_t progress;
   size_t times;
-  size_t memory;
+  size_t short_ring;
+  size_t slots;
   size_t end;
 };
 
@@ -66,10 +70,21 @@ FifoLayout Segment::fifo(int direction, const AgreedParams& params) const {
   std::byte* const at = start(direction, params);
   return {.headers = reinterpret_cast<SlotHeader*>(at + offsets.headers),
           .released = reinterpret_cast<ReleasedCounter*>(at),
-          .memory = at + offsets.memory,
-          .stride_bytes = offsets.stride,
           .slot_bytes = params.slot_bytes,
-          .slots = params.slots};
+          .slots = messages(params)};
+}
+
+SlotParts Segment::slots(int direction, const AgreedParams& params) const {
+  const FifoOffsets offsets(params);
+  return {start(direction, params) + offsets.slots, offsets.stride, params.slots};
+}
+
+std::byte* Segment::short_ring(int direction, const AgreedParams& params) const {
+  return start(direction, params) + FifoOffsets(params).short_ring;
+}
+
+std::span<std::byte> Segment::first_pages(int direction, const AgreedParams& params) const {
+  return {start(direction, params), FifoOffsets(params).short_ring + ShortRing::kFirstBytes};
 }
 
 Result<Segment::Made> Segment::make(const AgreedParams& params) {

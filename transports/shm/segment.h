@@ -3,15 +3,18 @@
 //
 //     SegmentHead | FIFO dialler -> acceptor | FIFO back      each FIFO: ReleasedCounter, CancelWords,
 //                                                                  ExportWords, headers, progress, times,
-//                                                                  slots
+//                                                                  ShortRing, slots
 //
-// Slots are page-aligned, and pages that are never used are never allocated. Used by the shm transport, on
-// the connection's thread.
+// A message's header is the one whose turn it is. Its bytes are in the ring if they are few, and else in any
+// of the slots, of which there may be fewer than headers. Slots are page-aligned, and pages that are never
+// used are never allocated. Used by the shm transport, on the connection's thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/fd.h"
@@ -25,7 +28,7 @@
 namespace rondo::shm {
 
 inline constexpr uint32_t kMagic = 0x6d687352;  // "Rshm"
-inline constexpr uint32_t kVersion = 6;
+inline constexpr uint32_t kVersion = 7;
 
 /// Sent over the socket with the memfd.
 struct Description {
@@ -55,18 +58,35 @@ struct alignas(64) SlotProgress {
   }
 };
 
+/// The slots' memory, in parts of one slot each.
+struct SlotParts {
+  std::byte* first = nullptr;
+  uint64_t stride_bytes = 0;
+  uint64_t parts = 0;
+
+  std::byte* part(uint64_t index) const { return first + index * stride_bytes; }
+};
+
 class Segment {
  public:
   Segment() = default;
 
   SegmentHead* head() const { return reinterpret_cast<SegmentHead*>(memory_.data()); }
-  /// Direction 0: from the dialling end to the accepting one; 1: back.
+  /// How many messages can be in flight in a direction, long and short.
+  static uint64_t messages(const AgreedParams& params) { return std::max(params.slots, kMessages); }
+
+  /// Direction 0: from the dialling end to the accepting one; 1: back. A note says where a message's bytes
+  /// are.
   FifoLayout fifo(int direction, const AgreedParams& params) const;
   CancelWords& cancel_words(int direction, const AgreedParams& params) const;
   ExportWords& exports(int direction, const AgreedParams& params) const;
-  /// By slot.
+  SlotParts slots(int direction, const AgreedParams& params) const;
+  std::byte* short_ring(int direction, const AgreedParams& params) const;
+  /// What every message uses, and the ring's first bytes, which the first short ones do.
+  std::span<std::byte> first_pages(int direction, const AgreedParams& params) const;
+  /// By header.
   SlotProgress* progress(int direction, const AgreedParams& params) const;
-  /// By slot: the receiver's time for its latest message, in ns; atomic.
+  /// By header: the receiver's time for its latest message, in ns; atomic.
   uint32_t* times(int direction, const AgreedParams& params) const;
 
   /// Creates and maps a segment; also returns its memfd.
@@ -78,6 +98,8 @@ class Segment {
   static Status refuse(const Fd& memfd, const AgreedParams& own);
 
  private:
+  static constexpr uint64_t kMessages = 64;
+
   explicit Segment(SharedSegment memory) : memory_(std::move(memory)) {}
 
   std::byte* start(int direction, const AgreedParams& params) const;

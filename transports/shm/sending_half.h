@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/cancel_guard.h"
 #include "common/fifo.h"
 #include "shm/exports.h"
 #include "shm/segment.h"
+#include "shm/short_ring.h"
 #include "shm/slot_picker.h"
 #include "shm/ways.h"
 #include "transports/hints.h"
@@ -26,15 +28,20 @@ class SendingHalf {
   SendingHalf(const Segment& segment, int direction, const AgreedParams& params, ReadPeer read_peer,
               const Fd& socket);
 
-  std::byte* acquire() {
-    if (!picker_.is_regular()) return acquire_irregular();
+  std::byte* acquire(size_t bytes) {
     if (!sender_.has_room()) return nullptr;
-    ways_.hear(sender_.seen_returned());
-    part_ = sender_.index();
-    return fifo_.slot(part_, fifo_.slot_bytes);
+    in_ring_ = bytes < ring_below_ ? find_in_ring(bytes) : ShortRing::kNowhere;
+    std::byte* const slot = is_in_ring() ? short_ring_ + in_ring_ : acquire_part();
+    return sender_.has_room() ? slot : nullptr;  // the peer may have returned more than it got
   }
   void commit(size_t bytes, const Signature& signature) {
-    publish_slot(bytes, false, signature);
+    if (is_in_ring()) {
+      sender_.publish(bytes, Note::in_ring(in_ring_), signature);
+      if (ring_.use(bytes, sender_.sent())) [[unlikely]]
+        touch({short_ring_, ShortRing::kBytes});
+      return;
+    }
+    publish_part(bytes, false, signature);
     ways_.sent_by_slot(sender_.sent(), picker_);
   }
   /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots. As last
@@ -70,9 +77,17 @@ class SendingHalf {
   void grown(size_t bytes);
 
  private:
-  std::byte* acquire_irregular();
+  bool is_in_ring() const { return in_ring_ != ShortRing::kNowhere; }
+  size_t find_in_ring(size_t bytes) {
+    const size_t begin = ring_.find(bytes, sender_.seen_returned());
+    if (begin != ShortRing::kNowhere) return begin;
+    sender_.returned(sender_.sent());
+    return ring_.find(bytes, sender_.seen_returned());
+  }
+  std::byte* acquire_part();
+  static void touch(std::span<std::byte> pages);
   void use_part(size_t bytes);
-  void publish_slot(size_t bytes, bool gradual, const Signature& signature);
+  void publish_part(size_t bytes, bool gradual, const Signature& signature);
   void copy_unread(uint64_t message);
 
   struct Posted {
@@ -83,20 +98,25 @@ class SendingHalf {
   };
 
   ReadPeer read_peer_ = ReadPeer::Never;
-  FifoLayout fifo_;
   FifoSender sender_;
+  std::byte* short_ring_ = nullptr;
+  ShortRing ring_;
+  size_t ring_below_ = 0;                 // shorter messages may lie in it
+  size_t in_ring_ = ShortRing::kNowhere;  // where the acquired slot is, if it is there
+  SlotParts slots_;
   SlotPicker picker_;
-  uint64_t part_ = 0;     // of the slots' memory, for the acquired slot
-  uint64_t part_of_ = 0;  // for which message it was picked, until all are regular
+  uint64_t part_ = 0;       // of the slots' memory, for the acquired slot
+  uint64_t part_of_ = 0;    // for which message it was picked
+  uint64_t in_flight_ = 0;  // how many messages can be
   Exporter exporter_;
-  SlotProgress* progress_ = nullptr;  // by slot
+  SlotProgress* progress_ = nullptr;  // by header
   SentWays ways_;
   size_t begun_ = 0;            // bytes of the message that is being written; 0: none
   bool is_overlapped_ = false;  // the receiver waits for that message, and reads it meanwhile
   CancelGuard posting_;
-  uint64_t posted_ = 0;          // messages up to the last one that was posted
-  uint64_t offers_ = 0;          // that are not over
-  std::vector<Posted> by_slot_;  // each slot's latest message posted by address
+  uint64_t posted_ = 0;            // messages up to the last one that was posted
+  uint64_t offers_ = 0;            // that are not over
+  std::vector<Posted> by_header_;  // each one's latest message posted by address
 };
 
 }  // namespace rondo::shm

@@ -36,19 +36,20 @@ class ShmConnection final : public Connection,
     cancel();
   }
 
-  std::byte* acquire() override {
+  std::byte* acquire(size_t bytes) override {
     await_segment();
-    return sending_.acquire();
+    return sending_.acquire(bytes);
   }
   void commit(size_t bytes, const Signature& signature) override { sending_.commit(bytes, signature); }
   bool flushed() override {
     await_segment();
+    receiving_.return_credits();
     if (sending_.is_flushed()) [[likely]]
       return true;
     receiving_.hear(socket_);
     return sending_.flushed();
   }
-  std::optional<Arrival> peek() override {
+  const Arrival* peek() override {
     listen();
     return receiving_.peek();
   }
@@ -94,7 +95,7 @@ class ShmConnection final : public Connection,
   // GradualSlots:
   void begin(size_t bytes, const Signature& signature) override { sending_.begin(bytes, signature); }
   void grown(size_t bytes) override { sending_.grown(bytes); }
-  std::optional<Arrival> peek_begun() override {
+  const Arrival* peek_begun() override {
     listen();
     return receiving_.peek_begun();
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SlotPicker: in which part of a connection's slot memory each message lies. At first in few parts, since the
-// first use of a page costs microseconds: a process that sends few messages touches few pages. Later short
-// ones in turn, and long ones in turn or in few parts, whichever is faster: a line that the reader still has
-// in its cache may be expensive to write, and one that has left the writer's is, too. Where all parts fit the
-// reader's cache, long ones stay in few. The sender's half of a shm connection; used on its thread.
+// SlotPicker: in which part of a connection's slot memory each message lies that has one. At first in few
+// parts, since the first use of a page costs microseconds: a process that sends few messages touches few
+// pages. Later short ones in turn, and long ones in turn or in few parts, whichever is faster: a line that
+// the reader still has in its cache may be expensive to write, and one that has left the writer's is, too.
+// Where all parts fit the reader's cache, long ones stay in few. The sender's half of a shm connection; used
+// on its thread.
 #pragma once
 
 #include <algorithm>
@@ -30,33 +31,30 @@ class SlotPicker {
   /// Whether long messages may go to the parts in turn now.
   bool may_turn() const { return !is_early_ && !fit_cache_; }
   /// Where long messages like the latest, `message` (from 1), should go from now on.
-  void prefer_reuse(bool does, uint64_t message) {
-    if (does && is_regular()) note_users(message);
+  void prefer_reuse(bool does) {
+    if (does && is_regular()) in_turn_ = 0;
     prefers_reuse_ = does;
   }
 
-  // While it is not regular:
-
-  /// Whether it pays to find out which messages have been released before a part is picked. `own`: the part
-  /// whose turn it is; `released`: how many are known to have been.
-  bool needs_releases(uint64_t own, uint64_t released) const {
-    return reuses() || (is_early_ && users_[own % kReused] > released);
-  }
-  /// A free part. Nothing: the one of the few whose turn it is will be in a moment, if the receiver keeps up;
-  /// if it does not, or the message is probably short, another part. There is room for a message.
-  std::optional<uint64_t> pick(uint64_t own, uint64_t released) {
+  /// Whether it pays to find out which messages have been released before a part is picked. `released`: how
+  /// many are known to have been.
+  bool needs_releases(uint64_t released) const { return reuses() || users_[part_in_turn()] > released; }
+  /// A free part, if there is one. Nothing: the part whose turn it is will be free in a moment, if the
+  /// receiver keeps up; if it does not, or the message is probably short, another part.
+  std::optional<uint64_t> pick(uint64_t released) {
     reused_ = is_early_ || prefers_reuse_;
-    auto part = users_.begin() + static_cast<std::ptrdiff_t>(reused_ ? own % kReused : own);
+    auto part = users_.begin() + static_cast<std::ptrdiff_t>(part_in_turn());
     if (*part > released) {
-      if (reuses() && waits(released)) return std::nullopt;
+      if (is_regular() || (reuses() && waits(released))) return std::nullopt;
       part = std::ranges::find_if(users_, [&](uint64_t user) { return user <= released; });
+      if (part == users_.end()) return std::nullopt;
     }
     const auto picked = static_cast<uint64_t>(part - users_.begin());
     is_new_ = !touched_[picked];
     return picked;
   }
   /// `message`: its number, from 1, and length.
-  void use(uint64_t part, uint64_t message, size_t bytes, uint64_t own) {
+  void use(uint64_t part, uint64_t message, size_t bytes) {
     users_[part] = message;
     was_long_ = bytes >= kLong;
     if (was_long_) {
@@ -64,7 +62,8 @@ class SlotPicker {
       touched_[part] = true;
     }
     is_early_ = long_messages_ < kEarlyLong && message < kEarly;
-    in_turn_ = part == own && !is_early_ && !prefers_reuse_ ? in_turn_ + 1 : 0;
+    in_turn_ = part == turn_ && !is_early_ && !prefers_reuse_ ? in_turn_ + 1 : 0;
+    if (++turn_ == users_.size()) turn_ = 0;
   }
 
   /// Whether the latest part was picked because it was used before.
@@ -81,6 +80,7 @@ class SlotPicker {
   static constexpr uint64_t kEarlyLong = 256;
   static constexpr uint64_t kEarly = 4096;
 
+  uint64_t part_in_turn() const { return is_early_ || prefers_reuse_ ? turn_ % kReused : turn_; }
   /// Whether the next message is probably long and goes to one of the few parts.
   bool reuses() const { return was_long_ && (is_early_ || prefers_reuse_); }
   bool waits(uint64_t released) {
@@ -88,15 +88,8 @@ class SlotPicker {
     if (std::exchange(released_, released) != released || waits_since_ns_ == 0) waits_since_ns_ = now;
     return now - waits_since_ns_ < kPatience_ns;
   }
-  /// All parts have been used in turn up to this message.
-  void note_users(uint64_t message) {
-    const uint64_t parts = users_.size();
-    for (uint64_t k = message; k > message - parts; --k) users_[(k - 1) % parts] = k;
-    in_turn_ = 0;
-    was_long_ = true;
-  }
-
-  std::vector<uint64_t> users_;  // the latest message in each part, unless it is regular; 0: none
+  std::vector<uint64_t> users_;  // the latest message in each part; 0: none
+  uint64_t turn_ = 0;            // advances with each message
   std::vector<bool> touched_;    // by part: whether a long message has used it
   uint64_t in_turn_ = 0;         // the latest messages in a row that went to the part whose turn it was
   uint64_t long_messages_ = 0;

@@ -49,7 +49,8 @@ size_t SentWays::kind_of(size_t bytes, bool could_post) {
   return 2 * std::min(doublings, kLengths - 1) + (could_post ? 1 : 0);
 }
 
-SentWays::SentWays(const uint32_t* times, uint64_t slots) : times_(times), slots_(slots) {
+SentWays::SentWays(const uint32_t* times, uint64_t messages, uint64_t parts)
+    : times_(times), messages_(messages), parts_(parts) {
   choosers_.fill(TimedChoice(bit(Way::Reusing) | bit(Way::InTurn) | bit(Way::Read)));
 }
 
@@ -128,22 +129,22 @@ void SentWays::keep(const SentMessage& message, SlotPicker& picker) {
   TimedChoice& chooser = choosers_[message.kind];
   if (!chooser.has_taken()) chooser = choosers_[known_like(message.kind)];
   chooser.takes(static_cast<size_t>(message.way));
-  picker.prefer_reuse(next(message.number + 1, message.kind, false, picker) != Way::InTurn, message.number);
+  picker.prefer_reuse(next(message.number + 1, message.kind, false, picker) != Way::InTurn);
   if (!is_sampled(message.number)) return;
   if (!may_turn_) consider_turns(picker);
-  by_slot_.resize(slots_);
-  by_slot_[(message.number - 1) % slots_] = message;
+  by_header_.resize(messages_);
+  by_header_[(message.number - 1) % messages_] = message;
   if (heard_ == latest_) heard_ = message.number - 1;
   latest_ = message.number;
 }
 
 void SentWays::hear_times(uint64_t returned) {
   for (const uint64_t end = std::min(returned, latest_); heard_ < end; ++heard_) {
-    const SentMessage& message = by_slot_[heard_ % slots_];
+    const SentMessage& message = by_header_[heard_ % messages_];
     if (message.number != heard_ + 1) continue;
     // Relaxed: a sender that has acquired the slot's release also sees its time, which was stored earlier.
     const uint32_t taken_ns =
-        std::atomic_ref(const_cast<uint32_t&>(times_[heard_ % slots_])).load(std::memory_order_relaxed);
+        std::atomic_ref(const_cast<uint32_t&>(times_[heard_ % messages_])).load(std::memory_order_relaxed);
     choosers_[message.kind].took(static_cast<size_t>(message.way), message.bytes,
                                  weighed(message.way, message.fill_ns + taken_ns));
   }
@@ -151,13 +152,13 @@ void SentWays::hear_times(uint64_t returned) {
 
 void TakenTime::begin() { began_ns_ = now_ns(); }
 
-void TakenTime::end(uint64_t slot) {
+void TakenTime::end(uint64_t header) {
   const int64_t before_ns = std::exchange(before_ns_, 0);
   if (began_ns_ == 0) return;
   const int64_t ns = before_ns + now_ns() - began_ns_;
   constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
   // Relaxed: the sender loads it only after its acquire load has seen the slot's release.
-  std::atomic_ref(times_[slot])
+  std::atomic_ref(times_[header])
       .store(static_cast<uint32_t>(std::clamp<int64_t>(ns, 0, kMax)), std::memory_order_relaxed);
   began_ns_ = 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways: the two ends' parts in choosing the way of long messages, for one direction of a shm connection. The
 // sender chooses and times the filling of its slot; the receiver stores the time that its part took in one
-// word per slot. Used on the connection's thread.
+// word per header. Used on the connection's thread.
 #pragma once
 
 #include <array>
@@ -39,7 +39,8 @@ enum class Way : uint8_t {
 class SentWays {
  public:
   SentWays() = default;  // no slots: nothing is timed
-  SentWays(const uint32_t* times, uint64_t slots);
+  /// `messages`: that can be in flight; `parts`: of the slots' memory.
+  SentWays(const uint32_t* times, uint64_t messages, uint64_t parts);
 
   /// Whether a message that the receiver could read should be sent that way. `picker`: of its part.
   bool reads(uint64_t message, size_t bytes, const SlotPicker& picker) const;
@@ -68,15 +69,16 @@ class SentWays {
   static size_t kind_of(size_t bytes, bool could_post);
   size_t known_like(size_t kind) const;
   Way next(uint64_t message, size_t kind, bool may_read, const SlotPicker& picker) const;
-  bool is_counted(uint64_t message, size_t bytes) const { return bytes >= kMinRead && message > slots_; }
+  bool is_counted(uint64_t message, size_t bytes) const { return bytes >= kMinRead && message > parts_; }
   void consider_turns(const SlotPicker& picker);
   void keep(const SentMessage& message, SlotPicker& picker);
   void hear_times(uint64_t returned);
 
   const uint32_t* times_ = nullptr;
-  uint64_t slots_ = UINT64_MAX;
+  uint64_t messages_ = 0;                           // that can be in flight
+  uint64_t parts_ = UINT64_MAX;                     // of the slots' memory
   std::array<TimedChoice, 2 * kLengths> choosers_;  // by kind
-  std::vector<SentMessage> by_slot_;                // the latest of each slot
+  std::vector<SentMessage> by_header_;              // the latest of each
   SentMessage filling_;
   bool fills_new_ = false;           // a part that no long message has used
   int64_t new_part_ns_ = INT64_MAX;  // the shortest time that filling one has taken
@@ -97,8 +99,8 @@ class TakenTime {
   bool has_begun() const { return began_ns_ != 0; }
   /// Time spent on bringing the bytes here before begin().
   void add(int64_t ns) { before_ns_ = ns; }
-  /// The user is done with the message in `slot`, whose time is stored if it began.
-  void end(uint64_t slot);
+  /// The user is done with the message with this header, whose time is stored if it began.
+  void end(uint64_t header);
 
  private:
   uint32_t* times_ = nullptr;

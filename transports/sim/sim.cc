@@ -22,13 +22,13 @@ class SimConnection final : public Connection {
         sender_(layout(pair_->outgoing(dials_))),
         receiver_(layout(pair_->incoming(dials_))) {}
 
-  std::byte* acquire() override { return sender_.has_room() ? sender_.slot() : nullptr; }
+  std::byte* acquire(size_t /*bytes*/) override { return sender_.has_room() ? sender_.slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override;
   bool flushed() override { return sender_.sent() == 0 || pair_->both_here(); }
 
-  std::optional<Arrival> peek() override {
-    const auto& arrival = receiver_.peek();
-    if (!arrival || static_cast<int64_t>(receiver_.note()) > now_ns()) return std::nullopt;
+  const Arrival* peek() override {
+    const Arrival* const arrival = receiver_.peek();
+    if (arrival == nullptr || static_cast<int64_t>(receiver_.note()) > now_ns()) return nullptr;
     return arrival;
   }
   void release() override { receiver_.release(); }

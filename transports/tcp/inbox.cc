@@ -17,10 +17,11 @@ Inbox::Inbox(const Terms& terms) : terms_(terms), streams_(terms.params.sockets)
   for (size_t i = 0; i < streams_.size(); ++i) streams_[i].next = i;
 }
 
-std::optional<Arrival> Inbox::oldest() const {
+const Arrival* Inbox::oldest() {
   const Slot& oldest = slot(released_);
-  if (!oldest.complete) return std::nullopt;
-  return Arrival{place(released_), static_cast<size_t>(oldest.frame.bytes), &oldest.frame.signature};
+  if (!oldest.complete) return nullptr;
+  oldest_ = {place(released_), static_cast<size_t>(oldest.frame.bytes), &oldest.frame.signature};
+  return &oldest_;
 }
 
 void Inbox::release() {

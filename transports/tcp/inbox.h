@@ -21,8 +21,9 @@ class Inbox {
  public:
   explicit Inbox(const Terms& terms);
 
-  /// The oldest message if it is complete.
-  std::optional<Arrival> oldest() const;
+  /// The oldest message; null: it is not complete.
+  const Arrival* oldest();
+  bool is_complete() const { return slot(released_).complete; }
   void release();
   /// Receives the oldest message at `place` instead of its slot, if size and signature match.
   void expect(std::byte* place, size_t bytes, const Signature& signature);
@@ -94,6 +95,7 @@ class Inbox {
   std::vector<Stream> streams_;  // by socket
   std::vector<Slot> slots_;      // message k in slot k % slots
   AlignedBytes memory_;          // allocated for the first message
+  Arrival oldest_;
   Expected expected_;
   uint64_t released_ = 0;
   bool stopped_ = false;

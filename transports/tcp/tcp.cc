@@ -42,10 +42,10 @@ class TcpConnection final : public Connection, public ZeroCopy {
   /// The dialling end: connects every socket.
   Status dial();
 
-  std::byte* acquire() override { return make_room() ? outbox_.slot() : nullptr; }
+  std::byte* acquire(size_t /*bytes*/) override { return make_room() ? outbox_.slot() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override { send(outbox_.slot(), bytes, signature); }
   bool flushed() override;
-  std::optional<Arrival> peek() override;
+  const Arrival* peek() override;
   void release() override { inbox_.release(); }
   Status status() const override { return failure_; }
   bool has_left() const override { return has_left_; }
@@ -195,11 +195,11 @@ bool TcpConnection::flushed() {
   return outbox_.empty() && greeted();
 }
 
-std::optional<Arrival> TcpConnection::peek() {
+const Arrival* TcpConnection::peek() {
   // Greet all sockets first: a reader that has all it needs may never call again, while the dialling end
   // still waits for the greeting.
-  if (!connected()) return std::nullopt;
-  if (const auto arrival = inbox_.oldest()) return arrival;
+  if (!connected()) return nullptr;
+  if (const Arrival* const arrival = inbox_.oldest()) return arrival;
   if (!outbox_.empty()) send_waiting();
   read(inbox_.oldest_socket());
   return inbox_.oldest();
@@ -208,7 +208,7 @@ std::optional<Arrival> TcpConnection::peek() {
 /// Waits for both directions: progress of one can enable the other.
 Awaited TcpConnection::awaited(Awaiting what) const {
   if (link_ != nullptr || !failure_.ok()) return {};
-  if (what == Awaiting::Arrival && inbox_.oldest()) return AlreadyThere();
+  if (what == Awaiting::Arrival && inbox_.is_complete()) return AlreadyThere();
   if (what == Awaiting::Room && outbox_.empty() && greeted()) return AlreadyThere();
   AwaitedSockets awaited;
   const size_t in = inbox_.oldest_socket();

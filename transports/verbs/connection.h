@@ -21,7 +21,7 @@ class VerbsConnection final : public Connection, public ZeroCopy {
   /// Starts connecting.
   Status begin(std::unique_ptr<Link> link);
 
-  std::byte* acquire() override { return connected() ? state_->channel->acquire() : nullptr; }
+  std::byte* acquire(size_t /*bytes*/) override { return connected() ? state_->channel->acquire() : nullptr; }
   void commit(size_t bytes, const Signature& signature) override {
     state_->channel->commit(bytes, signature);
   }
@@ -29,9 +29,9 @@ class VerbsConnection final : public Connection, public ZeroCopy {
     connected();
     return state_->channel == nullptr || state_->channel->flushed();
   }
-  std::optional<Arrival> peek() override {
+  const Arrival* peek() override {
     connected();
-    return state_->channel != nullptr ? state_->channel->peek() : std::nullopt;
+    return state_->channel != nullptr ? state_->channel->peek() : nullptr;
   }
   void release() override { state_->channel->release(); }
   Status status() const override;

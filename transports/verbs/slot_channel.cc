@@ -106,11 +106,11 @@ void SlotChannel::settle(uint64_t messages) {
   for (; settled_ < messages; ++settled_) leave(settled_);
 }
 
-std::optional<Arrival> SlotChannel::peek() {
-  if (arrival_ && !is_reading_back_) return arrival_;
+const Arrival* SlotChannel::peek() {
+  if (arrival_ && !is_reading_back_) return &*arrival_;
   if (!arrival_ && !flow_.has_arrival()) poll();
   if (!arrival_ && flow_.has_arrival()) take_arrival();
-  return is_visible() ? arrival_ : std::nullopt;
+  return is_visible() && arrival_ ? &*arrival_ : nullptr;
 }
 
 /// The completion has come, so the slot has all bytes. Whatever it says is the peer's.

@@ -55,7 +55,7 @@ class SlotChannel {
   /// Whether all messages have reached the peer, and those that were posted have been given back; and whether
   /// the peer knows as much of its own.
   bool flushed();
-  std::optional<Arrival> peek();
+  const Arrival* peek();
   void release();
 
   /// Of the connection.

@@ -34,7 +34,7 @@ class RelayedConnection final : public Connection {
         to_relay_(relay_.outgoing()),
         from_relay_(relay_.incoming()) {}
 
-  std::byte* acquire() override {
+  std::byte* acquire(size_t /*bytes*/) override {
     relay_.pump();
     return to_relay_.has_room() ? reinterpret_cast<std::byte*>(message_.data()) : nullptr;
   }
@@ -46,11 +46,13 @@ class RelayedConnection final : public Connection {
     relay_.pump();
     return relay_.flushed();
   }
-  std::optional<Arrival> peek() override {
+  const Arrival* peek() override {
     relay_.pump();
-    auto arrival = from_relay_.peek();
-    if (arrival) arrival->data = seen(arrival->data);
-    return arrival;
+    const Arrival* const arrival = from_relay_.peek();
+    if (arrival == nullptr) return nullptr;
+    arrival_ = *arrival;
+    arrival_.data = seen(arrival->data);
+    return &arrival_;
   }
   void release() override { from_relay_.release(); }
   Status status() const override { return relay_.status(); }
@@ -67,6 +69,7 @@ class RelayedConnection final : public Connection {
   }
 
   std::unique_ptr<Connection> connection_;
+  Arrival arrival_;
   const std::shared_ptr<FakeGpu> gpu_;
   const std::unique_ptr<AccessibleMemory> known_;
   std::vector<ReleasedCounter> lines_;    // the memory of the FIFOs

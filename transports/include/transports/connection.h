@@ -60,9 +60,13 @@ class Connection {
   GradualSlots* gradual_slots() const { return parts_.gradual_slots; }
   WaitHints* wait_hints() const { return parts_.wait_hints; }
 
-  /// A slot for the next message, slot_bytes() long and aligned to 64 bytes; null while the peer has not
-  /// released enough. Repeated calls return the same slot until it is committed.
-  virtual std::byte* acquire() = 0;
+  /// A slot for the next message, of at most `bytes`, aligned to 64 bytes; null while the peer has not
+  /// released enough. There are as many as ConnectionParams says, and may be more for short messages.
+  /// Repeated calls return the same slot until it is committed; with another length they may return another
+  /// one instead.
+  virtual std::byte* acquire(size_t bytes) = 0;
+  /// A slot for a message of any length.
+  std::byte* acquire() { return acquire(slot_bytes_); }
   /// Sends the acquired slot's first `bytes`.
   virtual void commit(size_t bytes, const Signature& signature) = 0;
   /// Makes progress on pending sends; true once they need nothing more from this end: all bytes have left,
@@ -70,8 +74,8 @@ class Connection {
   /// after the last release() of a long message: its sender may wait to hear of it.
   virtual bool flushed() = 0;
 
-  /// The oldest slot that has arrived and has not been released, if any.
-  virtual std::optional<Arrival> peek() = 0;
+  /// The oldest slot that has arrived and has not been released; null: none.
+  virtual const Arrival* peek() = 0;
   virtual void release() = 0;
 
   /// Sticky error. Checked only by a stalled waiter on this connection, since a finished peer may have closed

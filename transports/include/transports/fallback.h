@@ -23,10 +23,10 @@ class FallbackConnection final : public Connection, public ZeroCopy {
         first_(std::move(first)),
         connect_second_(std::move(connect_second)) {}
 
-  std::byte* acquire() override;
+  std::byte* acquire(size_t bytes) override;
   void commit(size_t bytes, const Signature& signature) override;
   bool flushed() override;
-  std::optional<Arrival> peek() override;
+  const Arrival* peek() override;
   void release() override { reading_->release(); }
   Status status() const override;
   void look() override;

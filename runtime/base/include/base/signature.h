@@ -34,14 +34,33 @@ struct Signature {
 };
 static_assert(sizeof(Signature) == 40);
 
-/// Compares five words, for speed: every message is checked.
+/// A Signature, for speed: every message has one, and is checked.
+using SignatureWords = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
+
 inline bool operator==(const Signature& a, const Signature& b) {
-  using Words = std::array<uint64_t, sizeof(Signature) / sizeof(uint64_t)>;
-  const auto x = std::bit_cast<Words>(a);
-  const auto y = std::bit_cast<Words>(b);
+  const auto x = std::bit_cast<SignatureWords>(a);
+  const auto y = std::bit_cast<SignatureWords>(b);
   uint64_t differ = 0;
   for (size_t i = 0; i < x.size(); ++i) differ |= x[i] ^ y[i];
   return differ == 0;
+}
+
+/// Writes a word at a time. A processor forwards a word to a load from a store that is under way, but not two
+/// of them to one load, which then waits for all earlier stores, of which one may be waiting for a cache line
+/// of another core.
+inline void write_words(Signature& to, const SignatureWords& words) {
+  using Word [[gnu::may_alias]] = uint64_t;
+  for (size_t i = 0; i < words.size(); ++i) {
+    uint64_t word = words[i];
+    asm("" : "+r"(word));  // keeps the compiler from combining two
+    reinterpret_cast<Word*>(&to)[i] = word;
+  }
+}
+/// Likewise copies one that may just have been written.
+inline void copy_words(Signature& to, const Signature& from) {
+  using Word [[gnu::may_alias]] = const uint64_t;
+  const auto* const words = reinterpret_cast<Word*>(&from);
+  write_words(to, {words[0], words[1], words[2], words[3], words[4]});
 }
 
 /// The `op` of every user-defined reduction (handles are local to a process, so they are not compared), and

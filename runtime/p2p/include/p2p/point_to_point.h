@@ -129,8 +129,6 @@ class PointToPoint {
 
  private:
   using Header = MessageHeader;
-  /// Shorter data is sent whole: each piece costs the transfer of a cache line.
-  static constexpr size_t kMinGradual = size_t{16} * 1024;
   /// What is fetched before other messages have their turn.
   static constexpr size_t kFetch = size_t{512} * 1024;
 
@@ -187,14 +185,15 @@ class PointToPoint {
 
   std::array<WaitHints*, 2> wait_hints(int peer) const;
   static GradualSlots* gradual_slots(const Connection& connection, size_t bytes);
-  static std::optional<Arrival> peek_begun(Connection& connection);
-  static std::optional<Arrival> peek_patiently(Connection& connection);
+  static const Arrival* peek_begun(Connection& connection);
+  static const Arrival* peek_patiently(Connection& connection);
   static bool is_copied(Incoming& in, const Arrival& arrival, std::byte* place);
   static void say_waiting(Incoming& in, const RecvRequest& request, uint64_t receives);
   static void release(Incoming& in);
   bool is_connected(int source, int destination, Connection*& connection);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
+  static std::byte* acquire(const Outgoing& out, SendRequest& request);
   static void announce(Outgoing& out, std::byte* slot, SendRequest& request);
   static bool is_eager(const SendRequest& request, const Connection& connection);
   bool take_grants(int peer, Outgoing& out);

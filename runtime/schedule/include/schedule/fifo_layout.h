@@ -10,8 +10,8 @@
 //
 // Message k (from 0) is in slot k % slots. The sender fills the slot and its header and then stores k + 1
 // to `ready`; the receiver reads them and then stores k + 1 to `released`. So a slot is free for message k
-// once released > k - slots, and it holds message k when ready == k + 1. Next to each of the two counters
-// is the flag word of its sleepers (base/park.h); only CPU threads sleep.
+// once released > k - slots, and it holds message k when ready == k + 1. For each of the two counters
+// there is a flag word of its sleepers (base/park.h); only CPU threads sleep.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@
 namespace rondo {
 
 struct alignas(64) SlotHeader {
-  uint64_t ready = 0;   // k + 1 once message k is complete; atomic, as `asleep` is
-  uint32_t asleep = 0;  // the receiver
+  uint64_t ready = 0;  // k + 1 once message k is complete; atomic
+  uint32_t unused = 0;
   uint32_t bytes = 0;
   uint64_t note = 0;  // for the transport: address of posted bytes (local, shm), time of visibility (sim)
   Signature signature;
@@ -38,7 +38,12 @@ struct alignas(128) ReleasedCounter {
   uint32_t is_yielding = 0;  // 1: the receiver is yielding its CPU; a hint
   uint64_t waits_for = 0;    // k + 1: the receiver polls for all up to message k; atomic
   uint32_t cpu = 0;          // 1 + the CPU on which the receiver last waited for something; a hint; atomic
+
+  /// For `ready`: not beside it, as the sender would wait for that line, which it has just begun to write.
+  /// This one is seldom written.
+  alignas(64) uint32_t receiver_asleep = 0;
 };
+static_assert(sizeof(ReleasedCounter) == 128);
 
 /// The addresses of the parts in the user's own address space. The sizes are the same at both ends.
 struct FifoLayout {
