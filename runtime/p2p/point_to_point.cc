@@ -103,7 +103,15 @@ bool PointToPoint::is_connected(int source, int destination, Connection*& connec
   auto made = connect_(source, destination);
   failure_ = made.status();
   if (made.ok()) connection = made.value();
+  if (connection != nullptr) join(source == self_ ? destination : source);
   return connection != nullptr;
+}
+
+/// Tells the connections with a peer of each other, once there are both.
+void PointToPoint::join(int peer) {
+  const Outgoing* const out = out_.connected(peer);
+  const Incoming* const in = in_.connected(peer);
+  if (out != nullptr && in != nullptr) out->connection->answer(*in->connection);
 }
 
 Status PointToPoint::start(std::shared_ptr<SendRequest> request) {

@@ -158,11 +158,11 @@ TEST_CASE("shm: a message in a slot that is none is an error, and no progress go
   watched.segment.progress(0, params)[0].word = shm::SlotProgress::of(1, kBytes);
   watched.ends.acceptor->release();
   REQUIRE(send_one(*watched.ends.dialler, 10, 1, 1));
-  watched.segment.fifo(0, params).headers[1].note = shm::Note::in_slot(3, false);
+  watched.segment.fifo(0, params).headers[1].note = shm::Note::in_slot(14, false);
   REQUIRE(watched.ends.acceptor->peek() == nullptr);
   const Status status = watched.ends.acceptor->status();
   REQUIRE(status.code() == Code::RemoteError);
-  REQUIRE(status.message().find("message 2 is in slot 3 of 3") != std::string::npos);
+  REQUIRE(status.message().find("message 2 is in slot 14 of 14") != std::string::npos);
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ class Sender {
   static constexpr uint64_t kSlots = 16;
   /// `new_part_ns`: how long it takes to fill a part of the slots' memory for the first time.
   explicit Sender(bool fit_cache, int64_t new_part_ns = 0)
-      : picker_(kSlots, fit_cache), new_part_ns_(new_part_ns) {}
+      : picker_(kSlots, 0, fit_cache), new_part_ns_(new_part_ns) {}
 
   /// Returns the way of a message that took the given times. `could_post`: it would be read by the receiver.
   shm::Way send(size_t bytes, bool could_post, const std::array<uint32_t, 4>& times_ns) {
@@ -318,7 +318,7 @@ TEST_CASE("parts are not tried in turn before touching them all takes a tenth of
 
 TEST_CASE("short messages at first use few parts if they are released, and others if not, without a wait") {
   constexpr size_t kShort = 4096;
-  shm::SlotPicker picker(16, false);
+  shm::SlotPicker picker(16, 0, false);
   for (uint64_t message = 1; message <= 40; ++message) {
     const uint64_t released = message < 9 ? 0 : message - 1;
     REQUIRE(picker.needs_releases(released) == (message >= 5 && message < 9));
@@ -329,7 +329,7 @@ TEST_CASE("short messages at first use few parts if they are released, and other
 }
 
 TEST_CASE("a sender waits a while for one of few parts, and then takes another") {
-  shm::SlotPicker picker(16, false);
+  shm::SlotPicker picker(16, 0, false);
   std::set<uint64_t> used;
   for (uint64_t message = 1; message <= 5; ++message) {
     std::optional<uint64_t> part = picker.pick(0);
@@ -346,7 +346,7 @@ TEST_CASE("a sender waits a while for one of few parts, and then takes another")
 }
 
 TEST_CASE("there is no part while all are in use, however few messages are in flight") {
-  shm::SlotPicker picker(4, false);
+  shm::SlotPicker picker(4, 0, false);
   for (uint64_t message = 1; message <= 4; ++message) picker.use(picker.pick(0).value(), message, 100);
   REQUIRE_FALSE(picker.pick(0).has_value());
   REQUIRE(picker.needs_releases(0));

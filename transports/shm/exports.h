@@ -49,7 +49,8 @@ static_assert(sizeof(ExportMessage) == 32);
 class Note {
  public:
   static constexpr uint64_t kNone = 0;
-  /// In this part of the slots' memory, or on their way there (gradual): see SlotProgress.
+  /// In this part of the slots' memory, or on their way there (gradual): see SlotProgress. Parts are those of
+  /// the sender's slots, and after them those of the receiver's.
   static constexpr uint64_t in_slot(uint64_t part, bool gradual) { return part << 1 | (gradual ? 1 : 0); }
   static constexpr bool is_in_slot(uint64_t note) { return note < kRing; }
   static constexpr uint64_t part(uint64_t note) { return note >> 1; }

@@ -14,6 +14,7 @@ namespace rondo::shm {
 ReceivingHalf::ReceivingHalf(const Segment& segment, int direction, const AgreedParams& params,
                              ReadPeer read_peer)
     : slots_(segment.slots(direction, params)),
+      kept_(segment.kept(direction, params)),
       short_ring_(segment.short_ring(direction, params)),
       receiver_(segment.fifo(direction, params)),
       mapped_(segment.exports(direction, params), read_peer),
@@ -26,6 +27,11 @@ ReceivingHalf::ReceivingHalf(const Segment& segment, int direction, const Agreed
 void ReceivingHalf::hear_news(const Fd& socket) {
   if (mapped_slot_ != nullptr) return;
   if (Status heard = mapped_.hear(socket); !heard.ok() && failure_.ok()) failure_ = std::move(heard);
+}
+
+void ReceivingHalf::be_answered(SendingHalf& sending, Partner partner) {
+  answering_ = &sending;
+  std::atomic_ref(*kept_.partner).store(static_cast<uint64_t>(partner), std::memory_order_relaxed);
 }
 
 size_t ReceivingHalf::written() const {
@@ -75,9 +81,10 @@ const std::byte* ReceivingHalf::find(const Arrival& oldest, bool is_new) {
     if (mapped_slot_ == nullptr) map_slot(oldest);
     return mapped_slot_;
   }
-  if (Note::part(note) < slots_.parts) [[likely]]
-    return slots_.part(Note::part(note));
-  failure_ = no_part(Note::part(note));
+  const uint64_t part = Note::part(note);
+  if (part < slots_.parts) return slots_.part(part);
+  if (part - slots_.parts < slots_.parts) return answering_->part(part - slots_.parts);
+  failure_ = no_part(part, 2 * slots_.parts);
   return nullptr;
 }
 
@@ -92,9 +99,9 @@ const std::byte* ReceivingHalf::find_in_ring(size_t begin, size_t bytes, bool is
   return short_ring_ + begin;
 }
 
-Status ReceivingHalf::no_part(uint64_t part) const {
+Status ReceivingHalf::no_part(uint64_t part, uint64_t parts) const {
   return error(ErrorKind::MessageBroken, "the peer says that message {} is in slot {} of {}",
-               receiver_.number(), part, slots_.parts);
+               receiver_.number(), part, parts);
 }
 
 /// Finds the bytes of a posted message, if they are readable yet.
@@ -135,7 +142,7 @@ Result<const std::byte*> ReceivingHalf::read_mapped(const Arrival& arrival) {
   }
   if (mapped_.is_copied(unread_)) {
     const uint64_t part = mapped_.copied_to();
-    if (part >= slots_.parts) return no_part(part);
+    if (part >= slots_.parts) return no_part(part, slots_.parts);
     return static_cast<const std::byte*>(slots_.part(part));
   }
   reading_.end_reading();

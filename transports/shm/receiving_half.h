@@ -12,6 +12,7 @@
 #include "common/fifo.h"
 #include "shm/exports.h"
 #include "shm/segment.h"
+#include "shm/sending_half.h"
 #include "shm/ways.h"
 #include "transports/zero_copy.h"
 
@@ -27,11 +28,15 @@ class ReceivingHalf {
     if (mapped_.has_news()) hear_news(socket);
   }
   const Arrival* peek();
+  /// `sending` answers what this half receives.
+  void be_answered(SendingHalf& sending, Partner partner);
   void release() {
     taken_time_.end(receiver_.index());
-    const bool is_short = Note::is_in_ring(receiver_.note());
+    const uint64_t note = receiver_.note();
+    if (!Note::is_in_ring(note) || arrival_.bytes >= MovingParts::kLeast)
+      answering_->received(receiver_.number(), note, arrival_.bytes);
     receiver_.keep();
-    if (!is_short || receiver_.kept() == kReturned) return_credits();
+    if (!Note::is_in_ring(note) || receiver_.kept() == kReturned) return_credits();
     expected_.place = nullptr;
     stop_reading();
   }
@@ -69,7 +74,7 @@ class ReceivingHalf {
   void map_slot(const Arrival& arrival);
   Result<const std::byte*> find_mapped(const Arrival& arrival);
   Result<const std::byte*> read_mapped(const Arrival& arrival);
-  Status no_part(uint64_t part) const;
+  Status no_part(uint64_t part, uint64_t parts) const;
   const std::byte* find_in_ring(size_t begin, size_t bytes, bool is_new);
   /// Of the current arrival, which is being written to its slot.
   size_t written() const;
@@ -83,6 +88,8 @@ class ReceivingHalf {
   };
 
   SlotParts slots_;
+  SendingHalf* answering_ = nullptr;
+  KeptParts kept_;
   const std::byte* short_ring_ = nullptr;
   FifoReceiver receiver_;
   Arrival arrival_;  // the current one

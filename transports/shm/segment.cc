@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/cache_line.h"
 #include "shm/short_ring.h"
 
 namespace rondo::shm {
@@ -15,8 +16,12 @@ constexpr size_t kPage = 4096;  // Linux's smallest page size
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+size_t whole_lines(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
 /// Distance between the two ends' words, against false sharing.
 constexpr size_t kApart = 64;
+
+uint64_t parts(const AgreedParams& params) { return params.slots + MovingParts::kMost; }
 
 /// Offsets of one direction's parts; check_params() has bounded the parameters, so nothing here overflows.
 struct FifoOffsets {
@@ -27,15 +32,17 @@ struct FifoOffsets {
         headers(exports + sizeof(ExportWords)),
         progress(headers + Segment::messages(params) * sizeof(SlotHeader)),
         times(progress + Segment::messages(params) * sizeof(SlotProgress) + kApart),
-        short_ring(whole_pages(times + Segment::messages(params) * sizeof(uint32_t))),
+        kept(whole_lines(times + Segment::messages(params) * sizeof(uint32_t)) + kApart),
+        short_ring(whole_pages(kept + (1 + parts(params)) * sizeof(uint64_t))),
         slots(short_ring + whole_pages(ShortRing::kBytes)),
-        end(slots + params.slots * stride) {}
+        end(slots + parts(params) * stride) {}
   size_t stride;
   size_t cancel_words;
   size_t exports;
   size_t headers;
   size_t progress;
   size_t times;
+  size_t kept;
   size_t short_ring;
   size_t slots;
   size_t end;
@@ -76,7 +83,12 @@ FifoLayout Segment::fifo(int direction, const AgreedParams& params) const {
 
 SlotParts Segment::slots(int direction, const AgreedParams& params) const {
   const FifoOffsets offsets(params);
-  return {start(direction, params) + offsets.slots, offsets.stride, params.slots};
+  return {start(direction, params) + offsets.slots, offsets.stride, parts(params)};
+}
+
+KeptParts Segment::kept(int direction, const AgreedParams& params) const {
+  auto* const words = reinterpret_cast<uint64_t*>(start(direction, params) + FifoOffsets(params).kept);
+  return {words, words + 1};
 }
 
 std::byte* Segment::short_ring(int direction, const AgreedParams& params) const {

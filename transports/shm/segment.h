@@ -24,6 +24,7 @@
 #include "common/params.h"
 #include "schedule/fifo_layout.h"
 #include "shm/exports.h"
+#include "shm/moving_parts.h"
 
 namespace rondo::shm {
 
@@ -80,6 +81,7 @@ class Segment {
   FifoLayout fifo(int direction, const AgreedParams& params) const;
   CancelWords& cancel_words(int direction, const AgreedParams& params) const;
   ExportWords& exports(int direction, const AgreedParams& params) const;
+  /// MovingParts::kMost parts more than there are slots.
   SlotParts slots(int direction, const AgreedParams& params) const;
   std::byte* short_ring(int direction, const AgreedParams& params) const;
   /// What every message uses, and the ring's first bytes, which the first short ones do.
@@ -88,6 +90,7 @@ class Segment {
   SlotProgress* progress(int direction, const AgreedParams& params) const;
   /// By header: the receiver's time for its latest message, in ns; atomic.
   uint32_t* times(int direction, const AgreedParams& params) const;
+  KeptParts kept(int direction, const AgreedParams& params) const;
 
   /// Creates and maps a segment; also returns its memfd.
   struct Made;

@@ -12,6 +12,7 @@
 #include "common/cancel_guard.h"
 #include "common/fifo.h"
 #include "shm/exports.h"
+#include "shm/moving_parts.h"
 #include "shm/segment.h"
 #include "shm/short_ring.h"
 #include "shm/slot_picker.h"
@@ -30,13 +31,15 @@ class SendingHalf {
 
   std::byte* acquire(size_t bytes) {
     if (!sender_.has_room()) return nullptr;
-    in_ring_ = bytes < ring_below_ ? find_in_ring(bytes) : ShortRing::kNowhere;
-    std::byte* const slot = is_in_ring() ? short_ring_ + in_ring_ : acquire_part();
+    const bool is_answer = bytes >= MovingParts::kLeast && moving_.answers();
+    in_ring_ = bytes < ring_below_ && !is_answer ? find_in_ring(bytes) : ShortRing::kNowhere;
+    std::byte* const slot = is_in_ring() ? short_ring_ + in_ring_ : acquire_part(bytes);
     return sender_.has_room() ? slot : nullptr;  // the peer may have returned more than it got
   }
   void commit(size_t bytes, const Signature& signature) {
     if (is_in_ring()) {
       sender_.publish(bytes, Note::in_ring(in_ring_), signature);
+      if (bytes >= MovingParts::kLeast) moving_.sent();
       if (ring_.use(bytes, sender_.sent())) [[unlikely]]
         touch({short_ring_, ShortRing::kBytes});
       return;
@@ -44,6 +47,11 @@ class SendingHalf {
     publish_part(bytes, false, signature);
     ways_.sent_by_slot(sender_.sent(), picker_);
   }
+  /// What this end sends from now on may lie in parts of the peer's that it has received in that direction of
+  /// that segment, with which it connects the two as well.
+  void answer(const Segment& segment, int direction, const AgreedParams& params, Partner partner);
+  /// This end has read the peer's message, and is about to release it.
+  void received(uint64_t message, uint64_t note, size_t bytes);
   /// Only posted messages count: the peer, or a socket in transit, holds the memory of the slots. As last
   /// loaded:
   bool is_flushed() const { return sender_.seen_returned() >= posted_; }
@@ -54,6 +62,8 @@ class SendingHalf {
   }
   Status check() const { return sender_.check(); }
   const FifoSender& fifo() const { return sender_; }
+  /// The memory of a part of this end's slots.
+  std::byte* part(uint64_t index) const { return slots_.part(index); }
 
   // ZeroCopy:
   void export_memory(const ExportableMemory& memory, const Fd& socket) {
@@ -84,15 +94,27 @@ class SendingHalf {
     sender_.returned(sender_.sent());
     return ring_.find(bytes, sender_.seen_returned());
   }
-  std::byte* acquire_part();
+  std::byte* acquire_part(size_t bytes);
+  bool pick_latest(size_t bytes);
+  bool pick_own();
+  bool has_own();
+  std::byte* memory_of(const SlotPart& part) const {
+    return (part.is_own ? slots_ : peers_slots_).part(part.index);
+  }
   static void touch(std::span<std::byte> pages);
   void use_part(size_t bytes);
   void publish_part(size_t bytes, bool gradual, const Signature& signature);
   void copy_unread(uint64_t message);
 
+  struct Picked {
+    uint64_t message = 0;  // for which it was picked, from 1
+    SlotPart part;
+    uint64_t slot = 0;       // with that part, if it is this end's
+    bool is_latest = false;  // the part is moving_.latest()
+  };
   struct Posted {
     uint64_t message = 0;  // its number, from 1
-    uint64_t part = 0;     // of the slots' memory
+    uint64_t part = 0;     // of this end's slots
     const std::byte* data = nullptr;
     size_t bytes = 0;
   };
@@ -104,9 +126,11 @@ class SendingHalf {
   size_t ring_below_ = 0;                 // shorter messages may lie in it
   size_t in_ring_ = ShortRing::kNowhere;  // where the acquired slot is, if it is there
   SlotParts slots_;
+  SlotParts peers_slots_;
   SlotPicker picker_;
-  uint64_t part_ = 0;       // of the slots' memory, for the acquired slot
-  uint64_t part_of_ = 0;    // for which message it was picked
+  MovingParts moving_;
+  KeptParts kept_by_peer_;
+  Picked picked_;
   uint64_t in_flight_ = 0;  // how many messages can be
   Exporter exporter_;
   SlotProgress* progress_ = nullptr;  // by header

@@ -55,6 +55,13 @@ class ShmConnection final : public Connection,
   }
   void release() override { receiving_.release(); }
   Status status() const override;
+  void answer(Connection& incoming) override {
+    auto* const other = dynamic_cast<ShmConnection*>(&incoming);
+    if (other == nullptr || !(other->params_ == params_)) return;
+    incoming_ = other;
+    incoming_->outgoing_ = this;
+    answer_each_other();
+  }
   Awaited awaited(Awaiting what) const override {
     return awaited_of(what, sending_.fifo(), receiving_.fifo());
   }
@@ -130,22 +137,38 @@ class ShmConnection final : public Connection,
   Status take_segment();
   Status accept_segment(const shm::Received& received);
   void use(shm::Segment segment, int outgoing);
+  void answer_each_other();
 
   AgreedParams params_;
   ReadPeer read_peer_;
   std::unique_ptr<Link> link_;  // until the memory has arrived
   Fd socket_;                   // afterwards for exports, if it may be kept
   shm::Segment segment_;
+  int outgoing_direction_ = 0;
   shm::SendingHalf sending_;
   shm::ReceivingHalf receiving_;
-  Status failure_;  // to get the memory
+  ShmConnection* incoming_ = nullptr;  // whose messages this one's answer, if it is not itself
+  ShmConnection* outgoing_ = nullptr;  // the other way round
+  Status failure_;                     // to get the memory
 };
 
 void ShmConnection::use(shm::Segment segment, int outgoing) {
   segment_ = std::move(segment);
   sending_ = shm::SendingHalf(segment_, outgoing, params_, read_peer_, socket_);
   receiving_ = shm::ReceivingHalf(segment_, 1 - outgoing, params_, read_peer_);
+  outgoing_direction_ = outgoing;
+  sending_.answer(segment_, 1 - outgoing, params_, shm::Partner::Itself);
+  receiving_.be_answered(sending_, shm::Partner::Itself);
+  answer_each_other();
+  if (outgoing_ != nullptr) outgoing_->answer_each_other();
   if (!may_keep(socket_)) socket_.close();
+}
+
+/// Once both have their memory.
+void ShmConnection::answer_each_other() {
+  if (incoming_ == nullptr || segment_.head() == nullptr || incoming_->segment_.head() == nullptr) return;
+  sending_.answer(incoming_->segment_, 1 - incoming_->outgoing_direction_, params_, shm::Partner::Another);
+  incoming_->receiving_.be_answered(sending_, shm::Partner::Another);
 }
 
 Status ShmConnection::take_segment() {

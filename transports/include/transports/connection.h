@@ -89,6 +89,11 @@ class Connection {
   /// now and then by a thread that waits for something else: the peer may be what that waits for.
   virtual void look() {}
 
+  /// What this end sends here answers what it receives over `incoming`, another connection with the same peer
+  /// that has the same thread and lives as long; the peer may be told so, too. Each of the two is for one
+  /// direction: the other way only messages of less than 1 KiB go. For transports that can use it.
+  virtual void answer(Connection& /*incoming*/) {}
+
   /// By which transport, ports, addresses and the like the ends are connected, for a person; empty while
   /// there is nothing to say beyond the transport.
   virtual std::string describe() const { return {}; }

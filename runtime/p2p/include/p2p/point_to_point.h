@@ -191,6 +191,7 @@ class PointToPoint {
   static void say_waiting(Incoming& in, const RecvRequest& request, uint64_t receives);
   static void release(Incoming& in);
   bool is_connected(int source, int destination, Connection*& connection);
+  void join(int peer);
   bool progress_out(int peer, Outgoing& out);
   bool announce(Outgoing& out);
   static std::byte* acquire(const Outgoing& out, SendRequest& request);
