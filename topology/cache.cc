@@ -45,6 +45,14 @@ Cache last_level_cache(int cpu) {
 
 size_t last_level_cache_bytes() { return last_level_cache(0).bytes; }
 
+bool lines_move() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel") != 0;
+#else
+  return false;
+#endif
+}
+
 size_t core_cache_bytes() {
   for (const Cache& cache : caches_of(0))
     if (cache.level == 2) return cache.bytes;

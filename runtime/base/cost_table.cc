@@ -81,6 +81,9 @@ constexpr ThresholdRow kThresholds[] = {
     {Threshold::PulledVector, "pulled vector", size_t{32} << 10, kTwoCpusOfEpyc, "2026-11-27"},
     {Threshold::PulledBlocks, "pulled blocks", size_t{16} << 10,
      "measured: 2 ranks on 2 CPUs of a Xeon with 2 MiB of second-level cache each", "2026-11-29"},
+    // Longer ones move to and fro in the same lines over connections (transports/shm/moving_parts.h).
+    {Threshold::PulledExchange, "pulled message, two ranks", 1023,
+     "measured: 2 ranks on 2 CPUs of a Xeon with 2 MiB of second-level cache each", "2026-11-30"},
     {Threshold::SharedCpuPull, "pulled vector, shared CPUs", size_t{256} << 10, kTwoCpus, "2026-11-22"},
     {Threshold::SharedCpuPartsPull, "pulled parts, shared CPUs", size_t{128} << 10, kTwoCpus, "2026-11-22"},
     {Threshold::OneStepVector, "vector in one step", size_t{64} << 10,

@@ -27,6 +27,7 @@
 #include "shm_pull/shm_executor.h"
 #include "stacks/program_place.h"
 #include "this_host/described_host.h"
+#include "topology/cache.h"
 
 namespace rondo {
 namespace {
@@ -191,8 +192,10 @@ Status Communicator::make_executors(const CommTopology& topology) {
        .slot_bytes = params_.slot_bytes,
        .locality_order = topology.locality_order(),
        .max_cached_bytes = asked >= 0 ? static_cast<size_t>(asked) : topology.max_cached_bytes()}));
-  if (const auto terms = topology.pull_terms(options_.pull_bytes))
+  if (auto terms = topology.pull_terms(options_.pull_bytes)) {
+    terms->lines_move = lines_move();
     shm_executor_ = std::make_unique<ShmExecutor>(membership_, *terms);
+  }
   RONDO_TRY_ASSIGN(gpu_calls_, GpuCalls::make(*this));
   if (shm_executor_) executors_.push_back(shm_executor_->row());
   executors_.push_back(connection_executor_->row());

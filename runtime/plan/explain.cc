@@ -43,8 +43,9 @@ std::string time_of(const Candidate& chosen, const Call& call, const Shape& shap
 
 std::string row(const Candidate& candidate, bool reduces) {
   std::string notes = reduces ? std::string(association_name(candidate.algorithm->association)) : "";
-  const auto& [us, obstacle, is_last_resort, chunk_bytes] = candidate.prediction;
+  const auto& [us, obstacle, is_last_resort, is_outdone, chunk_bytes] = candidate.prediction;
   const std::string_view far = candidate.algorithm->connects_all ? "every host" : "more hosts than others";
+  if (is_outdone) notes += fmt::format("{}slower than connections at this length", notes.empty() ? "" : "; ");
   if (is_last_resort) notes += fmt::format("{}last resort: connects with {}", notes.empty() ? "" : "; ", far);
   if (!obstacle.empty()) notes += fmt::format("{}not chosen: {}", notes.empty() ? "" : "; ", obstacle);
   const std::string time = std::isfinite(us) ? fmt::format("{:.2f}", us) : "-";

@@ -46,6 +46,16 @@ size_t max_bytes(const PullTerms& terms, CollectiveKind kind) {
   return terms.requested_bytes.value_or(max_pulled_bytes(kind, terms.cost.ranks_per_cpu > 1));
 }
 
+/// Whether two ranks that send each other the vector, or half of it each, do so faster over connections,
+/// where it moves to and fro in the same lines.
+bool is_outdone(const PullTerms& terms, const Call& call, const Shape& shape) {
+  if (!terms.lines_move || terms.requested_bytes || terms.cost.ranks_per_cpu > 1 || shape.nranks != 2 ||
+      !traits(call.kind).is_mutual())
+    return false;
+  const size_t messages = call.kind == CollectiveKind::AllReduce ? 1 : 2;
+  return *call.vector_bytes(shape.nranks) > messages * bytes_of(Threshold::PulledExchange);
+}
+
 std::string_view obstacle(const PullTerms& terms, const Call& call, const Shape& shape) {
   if (call.varying) return "it takes no _v form, whose blocks may have different lengths";
   if (shape.nranks == 1) return "there is one rank";
@@ -85,7 +95,8 @@ Executor shm_pull_row(const PullTerms& terms) {
           .predict = [terms](const Algorithm& algorithm, const Call& call, const Shape& shape) -> Prediction {
             if (algorithm.rounds == 0 || !algorithm.supports(shape))
               return {.obstacle = "it is not made of one or two rounds"};
-            return {.us = predicted_pull_us(algorithm, call, shape, terms.cost)};
+            return {.us = predicted_pull_us(algorithm, call, shape, terms.cost),
+                    .is_outdone = is_outdone(terms, call, shape)};
           },
           .parts =
               [terms](const Algorithm& algorithm, const Call& call, const Shape& shape) {

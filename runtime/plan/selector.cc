@@ -20,8 +20,8 @@ bool is_of_gpus(std::string_view executor) { return executor.starts_with("gpu_")
 bool is_better(const Candidate& one, const Candidate& other) {
   const auto rank = [](const Candidate& candidate) {
     const Prediction& prediction = candidate.prediction;
-    return std::tuple(!prediction.obstacle.empty(), !std::isfinite(prediction.us), prediction.is_last_resort,
-                      prediction.us);
+    return std::tuple(!prediction.obstacle.empty(), !std::isfinite(prediction.us), prediction.is_outdone,
+                      prediction.is_last_resort, prediction.us);
   };
   return rank(one) < rank(other);
 }
@@ -161,13 +161,13 @@ Result<Candidate> Selector::select(const Call& call, const Shape& shape,
   std::vector<Candidate> all;
   std::optional<Candidate> best;
   for (const Executor& executor : executors) {
-    if (best && !executor.competes) break;
+    if (best && !best->prediction.is_outdone && !executor.competes) break;
     const auto first = static_cast<ptrdiff_t>(all.size());
     add_candidates(forced, rows, executor, call, shape, all);
     const auto own = std::min_element(all.begin() + first, all.end(), is_better);
     if (own == all.end() || !own->prediction.obstacle.empty()) continue;
     if (!best || is_better(*own, *best)) best = *own;
-    if (!executor.competes) break;
+    if (!executor.competes && !best->prediction.is_outdone) break;
   }
   if (best) return *best;
   if (!forced.algorithm.empty() || !forced.executor.empty()) return refuse(forced, rows, call, shape, all);

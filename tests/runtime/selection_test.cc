@@ -263,6 +263,42 @@ TEST_CASE("a _v form by shm_pull is refused with the reason") {
   }
 }
 
+TEST_CASE("what two ranks exchange goes over connections from 1 KiB on where lines move, unless requested") {
+  const auto with = [](bool lines_move, std::optional<size_t> requested_bytes, double ranks_per_cpu) {
+    return shm_pull_row({.requested_bytes = requested_bytes,
+                         .cost = pull_cost(CostTable(), 2, ranks_per_cpu),
+                         .lines_move = lines_move});
+  };
+  const auto predict = [](const Algorithm&, const Call&, const Shape&) { return Prediction{.us = 1}; };
+  const Executor connections{.name = "connections", .predict = predict};
+  const auto chosen = [&](const Executor& pull, CollectiveKind kind, size_t bytes, int nranks,
+                          const char* rules = "") {
+    Call call;
+    call.kind = kind;
+    call.type = CallType::of(ElementType::Float32);
+    call.count =
+        bytes / sizeof(float) / (kind == CollectiveKind::AllGather ? static_cast<size_t>(nranks) : 1);
+    const std::vector<Executor> both{pull, connections};
+    const auto made = Selector::parse(rules).take().select(call, call.shape(nranks), both);
+    REQUIRE(made.ok());
+    return std::string(made.value().executor->name);
+  };
+  using enum CollectiveKind;
+  const Executor moving = with(true, {}, 1);
+  CHECK(chosen(moving, AllReduce, 1020, 2) == "shm_pull");
+  CHECK(chosen(moving, AllReduce, 1024, 2) == "connections");
+  CHECK(chosen(moving, AllGather, 2040, 2) == "shm_pull");
+  CHECK(chosen(moving, AllGather, 2048, 2) == "connections");
+  CHECK(chosen(moving, AllReduce, 1024, 3) == "shm_pull");
+  CHECK(chosen(moving, Broadcast, 16 * 1024, 2) == "shm_pull");
+  CHECK(chosen(moving, AllReduce, 4096, 2, "all_reduce=@shm_pull") == "shm_pull");
+  CHECK(chosen(moving, AllReduce, 4096, 2, "all_reduce=one_shot@shm_pull") == "shm_pull");
+  CHECK(chosen(moving, AllReduce, 4096, 2, "all_reduce=one_shot") == "connections");
+  CHECK(chosen(with(false, {}, 1), AllReduce, 4096, 2) == "shm_pull");
+  CHECK(chosen(with(true, size_t{8192}, 1), AllReduce, 4096, 2) == "shm_pull");
+  CHECK(chosen(with(true, {}, 2), AllReduce, 4096, 2) == "shm_pull");
+}
+
 TEST_CASE("two rules for one collective are refused, with its name") {
   for (const char* rules :
        {"all_reduce=ring;barrier=flat;all_reduce=ring", "all_reduce=ring;all_reduce=@connections"}) {

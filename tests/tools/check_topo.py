@@ -348,7 +348,7 @@ class Topo(unittest.TestCase):
         self.assertRegex(text, r"(?m)^LL vector +65536  prediction: .*, \d{4}-\d\d-\d\d$")
         self.assertRegex(text, r"(?m)^channels on GPUs +8  prediction: .*, \d{4}-\d\d-\d\d$")
         rows = [line for line in text.splitlines() if re.search(r"\d", line) and "Gbit/s):" not in line]
-        self.assertEqual(len(rows), 10 + 10 + 2)
+        self.assertEqual(len(rows), 10 + 11 + 2)
         for row in rows:
             self.assertRegex(row, "measured|prediction|estimate")
 

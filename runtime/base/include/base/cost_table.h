@@ -88,9 +88,10 @@ HostCosts slower_of(const HostCosts& one, const HostCosts& other);
 
 /// A length, in bytes, at which the choice changes.
 enum class Threshold {
-  PulledVector,        // the longest vector that is pulled, each rank on a CPU of its own
-  PulledBlocks,        // the same if it is of blocks that are only copied
-  SharedCpuPull,       // the same if ranks share CPUs
+  PulledVector,    // the longest vector that is pulled, each rank on a CPU of its own
+  PulledBlocks,    // the same if it is of blocks that are only copied
+  PulledExchange,  // the longest message that is pulled where two ranks send each other one and lines move
+  SharedCpuPull,   // as PulledVector if ranks share CPUs
   SharedCpuPartsPull,  // the same if each peer reads a different part of it, and of a scan
   OneStepVector,  // of GPUs in several processes: an all_reduce that is this long or longer takes two steps
   LLMessage,      // the longest message, and vector, by each of the line protocols

@@ -85,7 +85,8 @@ struct Prediction {
   double us = std::numeric_limits<double>::infinity();  // infinite: the executor cannot carry it out
   std::string_view obstacle;    // static; why it is not chosen unless requested; empty: no obstacle
   bool is_last_resort = false;  // chosen only if nothing else can make the call, unless requested
-  size_t chunk_bytes = 0;       // the longest chunk; 0: the call is not divided
+  bool is_outdone = false;  // by a later executor: chosen only if that cannot make the call, unless requested
+  size_t chunk_bytes = 0;   // the longest chunk; 0: the call is not divided
 };
 
 struct Executor {

@@ -29,6 +29,7 @@ double predicted_pull_us(const Algorithm& algorithm, const Call& call, const Sha
 struct PullTerms {
   std::optional<size_t> requested_bytes;  // the longest vector, instead of max_pulled_bytes()
   PullCost cost;
+  bool lines_move = false;  // see topology/cache.h
 };
 
 /// The executor of such calls, without prepare().
