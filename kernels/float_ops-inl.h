@@ -112,8 +112,15 @@ struct FloatLanes : FloatMath<T, Tag> {
   using Short = FloatLanes<T, hn::FixedTag<T, kBytes / sizeof(T)>>;
 
   static HWY_INLINE size_t step_bytes() { return hn::Lanes(D()) * sizeof(T); }
-  static HWY_INLINE V load(const uint8_t* p) { return hn::LoadU(D(), reinterpret_cast<const T*>(p)); }
-  static HWY_INLINE void store(V v, uint8_t* p) { hn::StoreU(with_one_nan(v), D(), reinterpret_cast<T*>(p)); }
+  // As integers: Highway takes an address of one float or double for an aligned one.
+  using DU = hn::RebindToUnsigned<D>;
+  using TU = hn::TFromD<DU>;
+  static HWY_INLINE V load(const uint8_t* p) {
+    return hn::BitCast(D(), hn::LoadU(DU(), reinterpret_cast<const TU*>(p)));
+  }
+  static HWY_INLINE void store(V v, uint8_t* p) {
+    hn::StoreU(hn::BitCast(DU(), with_one_nan(v)), DU(), reinterpret_cast<TU*>(p));
+  }
   static HWY_INLINE V factor(const void* scalar) {
     T value;
     std::memcpy(&value, scalar, sizeof(T));
