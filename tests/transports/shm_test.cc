@@ -65,6 +65,18 @@ TEST_CASE("shm: credits for messages that were never sent give no slot") {
   REQUIRE(says(watched.ends.dialler->status(), words.c_str()));
 }
 
+TEST_CASE("shm: credits that a receiver owes leave the sender as many as there are slots") {
+  const Ends ends = connect_ends(shm_transport(), small_params(1000, 64));
+  ends.acceptor->peek();
+  uint64_t sent = 0;
+  for (; sent < 20; ++sent) REQUIRE(send_one(*ends.dialler, 10, 1, 2 * sent));  // even numbers: in the ring
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(ends.acceptor->peek() != nullptr);
+    ends.acceptor->release();
+  }
+  for (int i = 0; i < 64; ++i, ++sent) REQUIRE(send_one(*ends.dialler, 10, 1, 2 * sent));
+}
+
 TEST_CASE("shm: random words in the headers never lead outside the slots") {
   const uint64_t seed = GENERATE(range(uint64_t{0}, uint64_t{300}));
   CAPTURE(seed);

@@ -37,8 +37,13 @@ class MovingParts {
   static constexpr size_t kLeast = size_t{1} * 1024;  // bytes of a message for which it pays
 
   MovingParts() = default;
-  MovingParts(const KeptParts& by_peer, const KeptParts& here, Partner partner)
-      : by_peer_(by_peer), here_(here), partner_(partner) {}
+  explicit MovingParts(const KeptParts& by_peer) : by_peer_(by_peer) {}
+
+  /// The parts that this end keeps are those of the direction that has these words.
+  void answer(const KeptParts& here, Partner partner) {
+    here_ = here;
+    partner_ = partner;
+  }
 
   /// Whether the next message answers one, as far as can be told.
   bool answers() const { return unanswered_ != 0; }

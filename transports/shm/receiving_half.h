@@ -36,7 +36,7 @@ class ReceivingHalf {
     if (!Note::is_in_ring(note) || arrival_.bytes >= MovingParts::kLeast)
       answering_->received(receiver_.number(), note, arrival_.bytes);
     receiver_.keep();
-    if (!Note::is_in_ring(note) || receiver_.kept() == kReturned) return_credits();
+    if (!Note::is_in_ring(note) || receiver_.kept() > Segment::kOwed) return_credits();
     expected_.place = nullptr;
     stop_reading();
   }
@@ -78,8 +78,6 @@ class ReceivingHalf {
   const std::byte* find_in_ring(size_t begin, size_t bytes, bool is_new);
   /// Of the current arrival, which is being written to its slot.
   size_t written() const;
-
-  static constexpr uint64_t kReturned = 8;  // credits of short messages
 
   struct PlacedReceive {
     std::byte* place = nullptr;

@@ -73,8 +73,11 @@ class Segment {
   Segment() = default;
 
   SegmentHead* head() const { return reinterpret_cast<SegmentHead*>(memory_.data()); }
-  /// How many messages can be in flight in a direction, long and short.
-  static uint64_t messages(const AgreedParams& params) { return std::max(params.slots, kMessages); }
+  /// How many credits of short messages a receiver may owe.
+  static constexpr uint64_t kOwed = 7;
+  /// How many messages can be in flight in a direction, long and short. Credits that are owed leave the
+  /// sender as many as there are slots.
+  static uint64_t messages(const AgreedParams& params) { return std::max(params.slots + kOwed, kMessages); }
 
   /// Direction 0: from the dialling end to the accepting one; 1: back. A note says where a message's bytes
   /// are.

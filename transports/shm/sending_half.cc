@@ -31,7 +31,7 @@ SendingHalf::SendingHalf(const Segment& segment, int direction, const AgreedPara
       ring_below_(std::min<size_t>(ShortRing::kLongest + 1, params.slot_bytes)),
       slots_(segment.slots(direction, params)),
       picker_(params.slots, MovingParts::kMost, fit_core_cache(params.slots * params.slot_bytes)),
-      kept_by_peer_(segment.kept(direction, params)),
+      moving_(segment.kept(direction, params)),
       in_flight_(Segment::messages(params)),
       exporter_(segment.exports(direction, params)),
       progress_(segment.progress(direction, params)),
@@ -46,7 +46,7 @@ SendingHalf::SendingHalf(const Segment& segment, int direction, const AgreedPara
 
 void SendingHalf::answer(const Segment& segment, int direction, const AgreedParams& params, Partner partner) {
   peers_slots_ = segment.slots(direction, params);
-  moving_ = MovingParts(kept_by_peer_, segment.kept(direction, params), partner);
+  moving_.answer(segment.kept(direction, params), partner);
 }
 
 /// All at once, which takes a fraction of the time that the messages would take to touch them one by one.

@@ -129,7 +129,6 @@ class SendingHalf {
   SlotParts peers_slots_;
   SlotPicker picker_;
   MovingParts moving_;
-  KeptParts kept_by_peer_;
   Picked picked_;
   uint64_t in_flight_ = 0;  // how many messages can be
   Exporter exporter_;

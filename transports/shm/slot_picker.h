@@ -39,7 +39,7 @@ class SlotPicker {
   bool is_early() const { return is_early_; }
   /// Whether long messages may go to the parts in turn now.
   bool may_turn() const { return !is_early_ && !fit_cache_; }
-  /// Where long messages like the latest, `message` (from 1), should go from now on.
+  /// Whether long messages like the latest should go to few parts from now on.
   void prefer_reuse(bool does) {
     if (does && is_regular()) in_turn_ = 0;
     prefers_reuse_ = does;

@@ -105,7 +105,7 @@ struct Executor {
   /// Algorithms that are candidates besides the table's; null: none.
   std::function<std::vector<const Algorithm*>(const Call& call, const Shape& shape)> found;
   /// Whether it is chosen by the predicted time, among the executors of which that holds. Otherwise the first
-  /// in the list that can make a call does.
+  /// in the list that can make a call, and is not outdone, does.
   bool competes = false;
   /// `algorithm`: null if the executor uses its own plans. Unsupported, at all ranks alike, if it cannot make
   /// the call after all.
